@@ -1,0 +1,1 @@
+"""Meaning: names, rules and types checked once; conditions split by what they read."""
