@@ -7,6 +7,7 @@ Spans do not take part in equality.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -14,10 +15,19 @@ from typing import Literal, TypeAlias
 from sparkcep.errors import Span
 
 NOWHERE = Span(0, 0)
+RESERVED_NAMES = frozenset({"PERMUTE"})
+_PLAIN_NAME = re.compile(r"[^\W\d]\w*")
+
+
+class _Node:
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return pattern_text(self)  # type: ignore[arg-type]  # every subclass is one of RowPattern
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class Label(_Node):
     """One row of a primary variable."""
 
     name: str
@@ -25,7 +35,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Concatenation:
+class Concatenation(_Node):
     """`parts` one after the other; two or more."""
 
     parts: tuple[RowPattern, ...]
@@ -33,7 +43,7 @@ class Concatenation:
 
 
 @dataclass(frozen=True, slots=True)
-class Alternation:
+class Alternation(_Node):
     """One of `parts`, the left one preferred; two or more, a part may be `Empty`."""
 
     parts: tuple[RowPattern, ...]
@@ -41,7 +51,7 @@ class Alternation:
 
 
 @dataclass(frozen=True, slots=True)
-class Permutation:
+class Permutation(_Node):
     """All orders of `parts`, preferred in lexicographic order of the arguments."""
 
     parts: tuple[RowPattern, ...]
@@ -49,7 +59,7 @@ class Permutation:
 
 
 @dataclass(frozen=True, slots=True)
-class Quantified:
+class Quantified(_Node):
     """`part` between `minimum` and `maximum` times; `maximum` None means without end."""
 
     part: RowPattern
@@ -60,7 +70,7 @@ class Quantified:
 
 
 @dataclass(frozen=True, slots=True)
-class Exclusion:
+class Exclusion(_Node):
     """``{- part -}``: matched, and left out of ALL ROWS output."""
 
     part: RowPattern
@@ -68,7 +78,7 @@ class Exclusion:
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(_Node):
     """``^`` before the first row of the partition, ``$`` behind its last row."""
 
     kind: Literal["start", "end"]
@@ -76,7 +86,7 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True)
-class Empty:
+class Empty(_Node):
     """``()``: no row."""
 
     span: Span = field(default=NOWHERE, compare=False)
@@ -108,3 +118,52 @@ def walk(pattern: RowPattern) -> Iterator[RowPattern]:
 def variables_of(pattern: RowPattern) -> tuple[str, ...]:
     """Return the primary variables in order of first appearance."""
     return tuple(dict.fromkeys(node.name for node in walk(pattern) if isinstance(node, Label)))
+
+
+def name_text(name: str) -> str:
+    """Return the text of a variable's name in normal form, quoted if it would not read back as it is.
+
+    >>> name_text("A"), name_text("a b"), name_text("PERMUTE")
+    ('A', '"a b"', '"PERMUTE"')
+    """
+    if _PLAIN_NAME.fullmatch(name) and name == name.upper() and name not in RESERVED_NAMES:
+        return name
+    if "\\" in name:
+        return "`" + name.replace("`", "``") + "`"
+    return '"' + name.replace('"', '""') + '"'
+
+
+def pattern_text(pattern: RowPattern) -> str:
+    """Return the shortest usual spelling of a pattern: it parses back to an equal tree."""
+    match pattern:
+        case Label(name):
+            return name_text(name)
+        case Concatenation(parts):
+            return " ".join(_bracketed(part, Alternation, Concatenation) for part in parts)
+        case Alternation(parts):
+            return " | ".join(_bracketed(part, Alternation) for part in parts)
+        case Permutation(parts):
+            return "PERMUTE(" + ", ".join(map(pattern_text, parts)) + ")"
+        case Quantified(part, minimum, maximum, greedy):
+            inner = _bracketed(part, Alternation, Concatenation, Quantified)
+            return inner + _quantifier_text(minimum, maximum) + ("" if greedy else "?")
+        case Exclusion(part):
+            return "{- " + pattern_text(part) + " -}"
+        case Anchor(kind):
+            return "^" if kind == "start" else "$"
+        case Empty():
+            return "()"
+
+
+def _bracketed(part: RowPattern, *kinds: type[RowPattern]) -> str:
+    text = pattern_text(part)
+    return f"({text})" if isinstance(part, kinds) else text
+
+
+def _quantifier_text(minimum: int, maximum: int | None) -> str:
+    short = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((minimum, maximum))
+    if short is not None:
+        return short
+    if maximum is None:
+        return f"{{{minimum},}}"
+    return f"{{{minimum}}}" if minimum == maximum else f"{{{minimum},{maximum}}}"
