@@ -1,0 +1,180 @@
+"""What a match under construction has taken so far, indexed by the number of rows taken.
+
+Entry ``i`` speaks of the match after its first ``i`` rows and is never changed by later rows,
+so going back to an earlier row needs no undo log: one just reads an earlier entry again. Old
+values are kept, never recomputed by subtraction, which keeps sums of doubles exact.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from sparkcep.engine.matches import Bools, Float64s, Int64s
+
+(AGGREGATE_COUNT, AGGREGATE_SUM, AGGREGATE_AVG, AGGREGATE_MIN, AGGREGATE_MAX) = range(5)
+OVERFLOWED = -1
+
+
+class Columns(NamedTuple):
+    """Operand columns: int64[k, n], bool[k, n], float64[m, n], bool[m, n]."""
+
+    integers: Int64s
+    integer_nulls: Bools
+    floats: Float64s
+    float_nulls: Bools
+
+
+class Tracked(NamedTuple):
+    """Which row sets and aggregates a history keeps.
+
+    Attributes
+    ----------
+    set_members : bool[variables, sets]
+        Whether rows of a variable belong to a row set.
+    aggregates : int64[aggregates, 5]
+        Function, whether the operand is floating, its column, and the range of a sum.
+    aggregate_members : bool[variables, aggregates]
+        Whether rows of a variable are aggregated.
+    """
+
+    set_members: Bools
+    aggregates: Int64s
+    aggregate_members: Bools
+
+
+class History(NamedTuple):
+    """The path of a match, by number of rows taken.
+
+    Attributes
+    ----------
+    labels, variables : int64[capacity]
+        Of the i-th row.
+    set_counts : int64[capacity + 1, sets]
+        How many of the first i rows belong to a set.
+    set_rows : int64[capacity, sets]
+        The k-th row of a set.
+    counts, integers, floats : [capacity + 1, aggregates]
+        State of an aggregate after i rows: values that are not NULL (OVERFLOWED: NULL from
+        here on), and the sum, least or greatest value.
+    """
+
+    labels: Int64s
+    variables: Int64s
+    set_counts: Int64s
+    set_rows: Int64s
+    counts: Int64s
+    integers: Int64s
+    floats: Float64s
+
+
+def new_history(capacity: int, sets: int, aggregates: int) -> History:
+    """Return an empty history of a match of up to `capacity` rows."""
+    return History(
+        labels=np.zeros(capacity, np.int64),
+        variables=np.zeros(capacity, np.int64),
+        set_counts=np.zeros((capacity + 1, sets), np.int64),
+        set_rows=np.zeros((capacity, sets), np.int64),
+        counts=np.zeros((capacity + 1, aggregates), np.int64),
+        integers=np.zeros((capacity + 1, aggregates), np.int64),
+        floats=np.zeros((capacity + 1, aggregates), np.float64),
+    )
+
+
+def grown_history(history: History, capacity: int) -> History:
+    """Return a copy of `history` that holds `capacity` rows."""
+    grown = new_history(capacity, history.set_counts.shape[1], history.counts.shape[1])
+    for old, new in zip(history, grown, strict=True):
+        new[: len(old)] = old
+    return grown
+
+
+@njit(cache=True, error_model="numpy")
+def record(
+    tracked: Tracked, columns: Columns, history: History, taken: int, row: int, label: int, variable: int
+) -> None:
+    """Let `row` be the match's row number `taken`, under `label`; entry ``taken + 1`` is written."""
+    history.labels[taken] = label
+    history.variables[taken] = variable
+    for s in range(history.set_counts.shape[1]):
+        count = history.set_counts[taken, s]
+        if tracked.set_members[variable, s]:
+            history.set_rows[count, s] = row
+            count += 1
+        history.set_counts[taken + 1, s] = count
+    for g in range(history.counts.shape[1]):
+        history.counts[taken + 1, g] = history.counts[taken, g]
+        history.integers[taken + 1, g] = history.integers[taken, g]
+        history.floats[taken + 1, g] = history.floats[taken, g]
+        if tracked.aggregate_members[variable, g] and history.counts[taken, g] != OVERFLOWED:
+            if tracked.aggregates[g, 1] == 1:
+                _aggregate_float(tracked, columns, history, g, taken + 1, row)
+            else:
+                _aggregate_integer(tracked, columns, history, g, taken + 1, row)
+
+
+@njit(cache=True, error_model="numpy")
+def _aggregate_integer(tracked: Tracked, columns: Columns, history: History, g: int, entry: int, row: int) -> None:
+    function, column = tracked.aggregates[g, 0], tracked.aggregates[g, 2]
+    if columns.integer_nulls[column, row]:
+        return
+    value = columns.integers[column, row]
+    old = history.integers[entry, g]
+    empty = history.counts[entry, g] == 0
+    history.counts[entry, g] += 1
+    if function == AGGREGATE_SUM:
+        total = old + value
+        wrapped = ((old ^ total) & (value ^ total)) < 0
+        if wrapped or total < tracked.aggregates[g, 3] or total > tracked.aggregates[g, 4]:
+            history.counts[entry, g] = OVERFLOWED
+        else:
+            history.integers[entry, g] = total
+    elif function == AGGREGATE_AVG:
+        history.floats[entry, g] += float(value)
+    elif (function == AGGREGATE_MIN and (empty or value < old)) or (
+        function == AGGREGATE_MAX and (empty or value > old)
+    ):
+        history.integers[entry, g] = value
+
+
+@njit(cache=True, error_model="numpy")
+def _aggregate_float(tracked: Tracked, columns: Columns, history: History, g: int, entry: int, row: int) -> None:
+    function, column = tracked.aggregates[g, 0], tracked.aggregates[g, 2]
+    if columns.float_nulls[column, row]:
+        return
+    value = columns.floats[column, row]
+    old = history.floats[entry, g]
+    empty = history.counts[entry, g] == 0
+    history.counts[entry, g] += 1
+    if function in (AGGREGATE_SUM, AGGREGATE_AVG):
+        history.floats[entry, g] = old + value
+    elif function != AGGREGATE_COUNT and (
+        empty or (float_less(value, old) if function == AGGREGATE_MIN else float_less(old, value))
+    ):
+        history.floats[entry, g] = value
+
+
+@njit(cache=True, error_model="numpy")
+def float_less(left: float, right: float) -> bool:
+    """Tell whether left < right with NaN as the greatest value."""
+    return left < right or (math.isnan(right) and not math.isnan(left))
+
+
+@njit(cache=True, error_model="numpy")
+def first_row(history: History, row_set: int, offset: int, taken: int, start: int) -> int:
+    """Return the `offset`-th row of a set from the front, −1 if there is none; set −1 is all rows."""
+    if row_set < 0:
+        return start + offset if offset < taken else -1
+    return history.set_rows[offset, row_set] if offset < history.set_counts[taken, row_set] else -1
+
+
+@njit(cache=True, error_model="numpy")
+def last_row(history: History, row_set: int, offset: int, taken: int, start: int) -> int:
+    """Return the `offset`-th row of a set from the back, −1 if there is none; set −1 is all rows."""
+    if row_set < 0:
+        return start + taken - 1 - offset if offset < taken else -1
+    count = history.set_counts[taken, row_set]
+    return history.set_rows[count - 1 - offset, row_set] if offset < count else -1

@@ -1,0 +1,348 @@
+"""The register machine that tests match-dependent conditions: op codes and interpreter.
+
+An instruction is eight whole numbers: op code, target register, three operands, the range of
+a whole-number result, and one unused. Registers hold a 64-bit integer or a double, and a
+NULL flag; register 0 holds the row under test, register 1 the match number, the constants follow. There are no
+jumps: every instruction of a variable's range is executed, NULL is a value like any other.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from sparkcep.engine.history import Columns, History, first_row, float_less, last_row
+from sparkcep.engine.matches import Bools, Float64s, Int64s
+
+WIDTH = 8
+
+# Reads; operands are registers of rows, row sets, columns, aggregates.
+(FIRST_ROW, LAST_ROW, READ_INT, READ_FLOAT, CLASSIFIER, COUNT_ROWS) = range(6)
+(AGGREGATE_COUNT_OF, AGGREGATE_INT, AGGREGATE_FLOAT, AGGREGATE_MEAN) = range(6, 10)
+LAST_READ = AGGREGATE_MEAN
+# Whole numbers with a range.
+(ADD, SUBTRACT, MULTIPLY, DIVIDE, REMAINDER, NEGATE, ABSOLUTE) = range(10, 17)
+LAST_INTEGER = ABSOLUTE
+# Doubles.
+(FLOAT_ADD, FLOAT_SUBTRACT, FLOAT_MULTIPLY, FLOAT_DIVIDE, FLOAT_REMAINDER, FLOAT_NEGATE, FLOAT_ABSOLUTE) = range(17, 24)
+TO_FLOAT = 24
+LAST_FLOAT = TO_FLOAT
+# Comparisons.
+(EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, SAME) = range(25, 30)
+(FLOAT_EQUAL, FLOAT_NOT_EQUAL, FLOAT_LESS, FLOAT_LESS_EQUAL, FLOAT_SAME, IS_NAN) = range(30, 36)
+LAST_COMPARISON = IS_NAN
+# Logic.
+(AND, OR, NOT, IS_NULL, IS_TRUE, IS_FALSE) = range(36, 42)
+LAST_LOGIC = IS_FALSE
+# Selection.
+(CHOOSE, COALESCE, LEAST, GREATEST) = range(42, 46)
+(FLOAT_CHOOSE, FLOAT_COALESCE, FLOAT_LEAST, FLOAT_GREATEST) = range(46, 50)
+
+ROW_REGISTER, NUMBER_REGISTER = range(2)
+LOWEST = -(2**63)
+POWERS = np.array([10.0**i for i in range(39)])
+EXACT_FLOAT = 2**53
+
+
+class Registers(NamedTuple):
+    """int64[r], float64[r], bool[r]; a register is used as one kind only."""
+
+    integers: Int64s
+    floats: Float64s
+    nulls: Bools
+
+
+class Code(NamedTuple):
+    """What the interpreter needs of compiled conditions.
+
+    Attributes
+    ----------
+    instructions : int64[n, 8]
+    ranges : int64[variables, 3]
+        First instruction, the one behind the last, register of the result; first = last
+        where a variable has no match-dependent condition.
+    classifiers : int64[variables]
+        Codes of the variables' names.
+    """
+
+    instructions: Int64s
+    ranges: Int64s
+    classifiers: Int64s
+
+
+@njit(cache=True, error_model="numpy")
+def holds(
+    code: Code,
+    registers: Registers,
+    columns: Columns,
+    history: History,
+    variable: int,
+    row: int,
+    start: int,
+    number: int,
+) -> bool:
+    """Tell whether the condition of `variable` is TRUE for `row`, which `history` has already recorded."""
+    registers.integers[ROW_REGISTER] = row
+    registers.integers[NUMBER_REGISTER] = number
+    instructions = code.instructions
+    for at in range(code.ranges[variable, 0], code.ranges[variable, 1]):
+        op = instructions[at, 0]
+        if op <= LAST_READ:
+            _read(instructions, at, code.classifiers, registers, columns, history, row + 1 - start, start)
+        elif op <= LAST_INTEGER:
+            _integer(instructions, at, registers)
+        elif op <= LAST_FLOAT:
+            _float(instructions, at, registers)
+        elif op <= LAST_COMPARISON:
+            _compare(instructions, at, registers)
+        elif op <= LAST_LOGIC:
+            _logic(instructions, at, registers)
+        else:
+            _select(instructions, at, registers)
+    result = code.ranges[variable, 2]
+    return registers.integers[result] != 0 and not registers.nulls[result]
+
+
+@njit(cache=True, error_model="numpy")
+def _read(
+    instructions: Int64s,
+    at: int,
+    classifiers: Int64s,
+    registers: Registers,
+    columns: Columns,
+    history: History,
+    taken: int,
+    start: int,
+) -> None:
+    op, target = instructions[at, 0], instructions[at, 1]
+    a, b = instructions[at, 2], instructions[at, 3]
+    if op == READ_INT:
+        row = registers.integers[a]
+        absent = row < 0 or columns.integer_nulls[b, row]
+        registers.integers[target] = 0 if absent else columns.integers[b, row]
+        registers.nulls[target] = absent
+    elif op == READ_FLOAT:
+        row = registers.integers[a]
+        absent = row < 0 or columns.float_nulls[b, row]
+        registers.floats[target] = 0.0 if absent else columns.floats[b, row]
+        registers.nulls[target] = absent
+    elif op == LAST_ROW:
+        registers.integers[target] = last_row(history, a, b, taken, start)
+    elif op == FIRST_ROW:
+        registers.integers[target] = first_row(history, a, b, taken, start)
+    elif op == CLASSIFIER:
+        row = registers.integers[a]
+        entry = row + b - start
+        absent = row < 0 or entry < 0 or entry >= taken
+        registers.integers[target] = 0 if absent else classifiers[history.variables[entry]]
+        registers.nulls[target] = absent
+    elif op == COUNT_ROWS:
+        registers.integers[target] = taken if a < 0 else history.set_counts[taken, a]
+    else:
+        _read_aggregate(op, target, a, b, registers, history, taken)
+
+
+@njit(cache=True, error_model="numpy")
+def _read_aggregate(
+    op: int, target: int, g: int, scale: int, registers: Registers, history: History, taken: int
+) -> None:
+    count = history.counts[taken, g]
+    if op == AGGREGATE_COUNT_OF:
+        registers.integers[target] = count
+        return
+    registers.nulls[target] = count <= 0
+    if op == AGGREGATE_INT:
+        registers.integers[target] = history.integers[taken, g]
+    elif op == AGGREGATE_FLOAT:
+        registers.floats[target] = history.floats[taken, g]
+    elif count > 0:
+        registers.floats[target] = history.floats[taken, g] / POWERS[scale] / count
+
+
+@njit(cache=True, error_model="numpy")
+def _integer(instructions: Int64s, at: int, registers: Registers) -> None:
+    op, target = instructions[at, 0], instructions[at, 1]
+    a, b = instructions[at, 2], instructions[at, 3]
+    absent = registers.nulls[a] or registers.nulls[b]
+    left, right = registers.integers[a], registers.integers[b]
+    value = 0
+    if absent:
+        pass
+    elif op == ADD:
+        value = left + right
+        absent = ((left ^ value) & (right ^ value)) < 0
+    elif op == SUBTRACT:
+        value = left - right
+        absent = ((left ^ right) & (left ^ value)) < 0
+    elif op == MULTIPLY:
+        value = left * right
+        absent = _product_overflows(left, right, value)
+    elif op in (DIVIDE, REMAINDER):
+        absent = right == 0 or (op == DIVIDE and left == LOWEST and right == -1)
+        if not absent and right != -1:
+            quotient = _truncated(left, right)
+            value = quotient if op == DIVIDE else left - quotient * right
+        elif not absent:
+            value = -left if op == DIVIDE else 0
+    else:
+        value = left if op == ABSOLUTE and left >= 0 else -left
+        absent = left == LOWEST
+    out = value < instructions[at, 5] or value > instructions[at, 6]
+    registers.integers[target] = value
+    registers.nulls[target] = absent or out
+
+
+@njit(cache=True, error_model="numpy")
+def _product_overflows(left: int, right: int, product: int) -> bool:
+    small = 1 << 31
+    if -small < left < small and -small < right < small:
+        return False
+    if left == 0 or right == 0:
+        return False
+    if left == -1:
+        return right == LOWEST
+    return product // left != right or (right == -1 and left == LOWEST)
+
+
+@njit(cache=True, error_model="numpy")
+def _truncated(left: int, right: int) -> int:
+    """Return left / right rounded toward zero; right is neither 0 nor −1."""
+    quotient = left // right
+    if quotient < 0 and quotient * right != left:
+        quotient += 1
+    return quotient
+
+
+@njit(cache=True, error_model="numpy")
+def _float(instructions: Int64s, at: int, registers: Registers) -> None:
+    op, target = instructions[at, 0], instructions[at, 1]
+    a, b = instructions[at, 2], instructions[at, 3]
+    if op == TO_FLOAT:
+        registers.nulls[target] = registers.nulls[a]
+        registers.floats[target] = scaled(registers.integers[a], b)
+        return
+    left, right = registers.floats[a], registers.floats[b]
+    absent = registers.nulls[a] or registers.nulls[b]
+    value = 0.0
+    if op == FLOAT_ADD:
+        value = left + right
+    elif op == FLOAT_SUBTRACT:
+        value = left - right
+    elif op == FLOAT_MULTIPLY:
+        value = left * right
+    elif op == FLOAT_NEGATE:
+        value = -left
+    elif op == FLOAT_ABSOLUTE:
+        value = abs(left)
+    elif right == 0.0:
+        absent = True
+    elif op == FLOAT_DIVIDE:
+        value = left / right
+    else:
+        value = math.fmod(left, right)
+    registers.floats[target] = value
+    registers.nulls[target] = absent
+
+
+@njit(cache=True, error_model="numpy")
+def scaled(unscaled: int, scale: int) -> float:
+    """Return unscaled / 10^scale, rounded once also where `unscaled` is no exact double."""
+    high = float(unscaled)
+    divisor: float = POWERS[scale]
+    quotient: float = high / divisor
+    if scale == 0 or -EXACT_FLOAT <= unscaled <= EXACT_FLOAT:
+        return quotient
+    # Decimals have at most 18 digits, so high fits an integer again.
+    low = float(unscaled - int(high))
+    product, error = _exact_product(quotient, divisor)
+    return quotient + ((high - product) - error + low) / divisor
+
+
+@njit(cache=True, error_model="numpy")
+def _exact_product(left: float, right: float) -> tuple[float, float]:
+    """Return the rounded product and its rounding error (Dekker 1971)."""
+    product = left * right
+    split_left, split_right = left * 134217729.0, right * 134217729.0
+    left_high = split_left - (split_left - left)
+    right_high = split_right - (split_right - right)
+    left_low, right_low = left - left_high, right - right_high
+    rest = ((product - left_high * right_high) - left_low * right_high) - left_high * right_low
+    return product, left_low * right_low - rest
+
+
+@njit(cache=True, error_model="numpy")
+def _compare(instructions: Int64s, at: int, registers: Registers) -> None:
+    op, target = instructions[at, 0], instructions[at, 1]
+    a, b = instructions[at, 2], instructions[at, 3]
+    no_left, no_right = registers.nulls[a], registers.nulls[b]
+    if op < FLOAT_EQUAL:
+        left, right = registers.integers[a], registers.integers[b]
+        equal, less = left == right, left < right
+    else:
+        x, y = registers.floats[a], registers.floats[b]
+        equal, less = x == y or (math.isnan(x) and math.isnan(y)), float_less(x, y)
+    absent = no_left or no_right
+    if op in (EQUAL, FLOAT_EQUAL):
+        value = equal
+    elif op in (LESS, FLOAT_LESS):
+        value = less
+    elif op in (LESS_EQUAL, FLOAT_LESS_EQUAL):
+        value = less or equal
+    elif op in (NOT_EQUAL, FLOAT_NOT_EQUAL):
+        value = not equal
+    elif op == IS_NAN:
+        value, absent = math.isnan(registers.floats[a]) and not no_left, False
+    else:
+        value, absent = (no_left and no_right) or (equal and not absent), False
+    registers.integers[target] = 1 if value else 0
+    registers.nulls[target] = absent
+
+
+@njit(cache=True, error_model="numpy")
+def _logic(instructions: Int64s, at: int, registers: Registers) -> None:
+    op, target = instructions[at, 0], instructions[at, 1]
+    a, b = instructions[at, 2], instructions[at, 3]
+    no_left, no_right = registers.nulls[a], registers.nulls[b]
+    left, right = registers.integers[a] != 0 and not no_left, registers.integers[b] != 0 and not no_right
+    absent, value = False, False
+    if op == AND:
+        value = left and right
+        absent = (no_left and (no_right or right)) or (no_right and left)
+    elif op == OR:
+        value = left or right
+        absent = not value and (no_left or no_right)
+    elif op == NOT:
+        value, absent = not left, no_left
+    elif op == IS_NULL:
+        value = no_left
+    elif op == IS_TRUE:
+        value = left
+    else:
+        value = not left and not no_left
+    registers.integers[target] = 1 if value else 0
+    registers.nulls[target] = absent
+
+
+@njit(cache=True, error_model="numpy")
+def _select(instructions: Int64s, at: int, registers: Registers) -> None:
+    op, target = instructions[at, 0], instructions[at, 1]
+    a, b, c = instructions[at, 2], instructions[at, 3], instructions[at, 4]
+    chosen = b
+    if op in (CHOOSE, FLOAT_CHOOSE):
+        chosen = b if registers.integers[a] != 0 and not registers.nulls[a] else c
+    elif registers.nulls[b]:
+        chosen = a
+    elif op in (COALESCE, FLOAT_COALESCE):
+        chosen = b if registers.nulls[a] else a
+    elif not registers.nulls[a]:
+        if op < FLOAT_CHOOSE:
+            less = registers.integers[a] < registers.integers[b]
+        else:
+            less = float_less(registers.floats[a], registers.floats[b])
+        chosen = a if less == (op in (LEAST, FLOAT_LEAST)) else b
+    registers.integers[target] = registers.integers[chosen]
+    registers.floats[target] = registers.floats[chosen]
+    registers.nulls[target] = registers.nulls[chosen]
