@@ -1,0 +1,181 @@
+"""The sweep matcher: row patterns whose conditions are all bits, in time linear in rows and output.
+
+No backtracking: a backward pass over the rows tells which states can still be accepted, and
+the preferred match is read off forwards. The method is that of ordered automata with
+look-ahead sets; the preferred match is the one of ISO/IEC 19075-5, 4.14 and 4.16.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Literal
+
+import numpy as np
+
+from sparkcep.engine.automaton import ACCEPT, ACCEPT_AT_END, Automaton
+from sparkcep.engine.matches import Int64s, Matches, Rows, Search, SearchFault, UInt64s
+from sparkcep.engine.sweep_kernels import (
+    COUNT,
+    FAULT,
+    FIRST_ROW,
+    GROUP,
+    NOT_BOUND,
+    NUMBER,
+    RESUME,
+    ROW,
+    RUNS,
+    STEPS,
+    Output,
+    Tables,
+    limits_of_floats,
+    limits_of_whole,
+    sweep_groups,
+)
+
+MAX_COUNTED_LOOPS = 64
+_FAULTS = {NOT_BOUND: "target not bound", FIRST_ROW: "target is first row"}
+_OWN: tuple[Literal["C", "A", "W"], ...] = ("C", "A", "W")
+
+
+def sweep(automaton: Automaton, rows: Rows, search: Search) -> Matches:
+    """Find the matches of `automaton` in all groups of `rows`.
+
+    Parameters
+    ----------
+    automaton
+        The pattern; bit v of the conditions decides its variable v alone.
+    rows
+        Rows of whole groups; of the last one perhaps only the first rows (`Rows.complete`).
+        `order` is needed with `within` only, its values ascend.
+    search
+        Skip mode and limits.
+
+    Returns
+    -------
+    Matches
+        `run_label` indexes ``automaton.labels``.
+
+    Raises
+    ------
+    SearchFault
+        "target not bound", "target is first row".
+    """
+    skipped = np.array([label.variable in search.skip_variables for label in automaton.labels], dtype=np.bool_)
+    found = sweep_groups(
+        _tables(automaton),
+        np.require(rows.group_offsets, np.int64, _OWN),
+        np.require(rows.conditions, np.uint64, _OWN),
+        _limits(rows, search),
+        bool(rows.complete),
+        bool(rows.at_start),
+        int(rows.first_number),
+        int(search.skip),
+        skipped,
+    )
+    return _matches(found)
+
+
+def _matches(found: Output) -> Matches:
+    state = found.state
+    count, runs, fault = int(state[COUNT]), int(state[RUNS]), int(state[FAULT])
+    if fault in _FAULTS:
+        raise SearchFault(_FAULTS[fault], int(state[GROUP]), int(state[ROW]), int(state[NUMBER]))
+    group_of, start, end, number, run_end = (np.ascontiguousarray(found.matches[:count, i]) for i in range(5))
+    return Matches(
+        group=group_of,
+        start=start,
+        end=end,
+        number=number,
+        run_offsets=np.concatenate([np.zeros(1, np.int64), run_end]),
+        run_label=found.run_label[:runs].copy(),
+        run_length=found.run_length[:runs].copy(),
+        resume=int(state[RESUME]),
+        next_number=int(state[NUMBER]),
+        steps=int(state[STEPS]),
+    )
+
+
+def _limits(rows: Rows, search: Search) -> Int64s:
+    """Return int64[n]: the last row that a match from each row may reach; int64[0] without limits."""
+    offsets = np.require(rows.group_offsets, np.int64, _OWN)
+    positions = np.arange(rows.count, dtype=np.int64)
+    if search.within is not None:
+        limits = _time_limits(rows, search, offsets, positions)
+    elif search.max_rows is not None:
+        limits = np.repeat(offsets[1:] - 1, np.diff(offsets))
+    else:
+        return np.empty(0, np.int64)
+    if search.max_rows is not None:
+        limits = np.minimum(limits, positions + (min(search.max_rows, rows.count) - 1))
+    return limits
+
+
+def _time_limits(rows: Rows, search: Search, offsets: Int64s, positions: Int64s) -> Int64s:
+    within, order = search.within, rows.order
+    if order is None or within is None:
+        raise ValueError("a limit on the order values needs the order values")
+    if math.isnan(within) or within < 0:
+        return positions - 1
+    limits: Int64s
+    if order.dtype.kind == "f":
+        limits = limits_of_floats(np.require(order, np.float64, _OWN), offsets, float(within), bool(search.inclusive))
+        return limits
+    largest = 2**64 - 1
+    whole = largest if math.isinf(within) else min(math.floor(within), largest)
+    limits = limits_of_whole(np.require(order, np.int64, _OWN).view(np.uint64), offsets, np.uint64(whole))
+    return limits
+
+
+@functools.lru_cache(maxsize=32)
+def _tables(automaton: Automaton) -> Tables:
+    positions, words = len(automaton.positions), max(1, -(-len(automaton.positions) // 64))
+    edges = automaton.edges
+    variables = [automaton.labels[label].variable for label in automaton.positions]
+    by_variable = np.zeros((max(variables, default=-1) + 1, words), np.uint64)
+    for position, variable in enumerate(variables):
+        by_variable[variable] |= _set_of([position], words)
+    preceding = np.zeros((positions, words), np.uint64)
+    for position in range(positions):
+        here = _set_of([position], words)
+        for target in edges[position]:
+            if target >= 0:
+                preceding[target] |= here
+    accepting = [p for p in range(positions) if ACCEPT in edges[p]]
+    accepting_at_end = [p for p in range(positions) if ACCEPT in edges[p] or ACCEPT_AT_END in edges[p]]
+    loops = [p for p in range(positions) if p in edges[p]][:MAX_COUNTED_LOOPS]
+    loop_of = np.full(positions, -1, np.int32)
+    loop_of[loops] = np.arange(len(loops))
+    better = [_set_of([t for t in edges[p][: edges[p].index(p)] if t >= 0], words) for p in loops]
+    return Tables(
+        edge_offsets=np.cumsum([0, *map(len, edges)]).astype(np.int32),
+        edge_targets=np.array([target for targets in edges for target in targets], dtype=np.int32),
+        labels=np.array(automaton.positions, dtype=np.int32),
+        satisfied=_by_byte(by_variable),
+        preceding=_by_byte(preceding),
+        accepting=_set_of(accepting, words),
+        accepting_at_end=_set_of(accepting_at_end, words),
+        loops=np.array(loops, dtype=np.int32),
+        loop_of=loop_of,
+        better=np.array(better, dtype=np.uint64).reshape(len(loops), words),
+    )
+
+
+def _set_of(positions: list[int], words: int) -> UInt64s:
+    """Return uint64[words] with the bits of `positions` set."""
+    bits = np.zeros(words, np.uint64)
+    for position in positions:
+        bits[position // 64] |= np.uint64(1 << position % 64)
+    return bits
+
+
+def _by_byte(sets: UInt64s) -> UInt64s:
+    """Return uint64[k, 256, words]: the union of the sets 8 k + i over the bits i of a byte."""
+    size, words = sets.shape
+    padded = np.zeros((-(-size // 8), 8, words), np.uint64)
+    padded.reshape(-1, words)[:size] = sets
+    table = np.zeros((len(padded), 256, words), np.uint64)
+    for bit in range(8):
+        chosen = (np.arange(256) >> bit & 1).astype(np.bool_)
+        table[:, chosen] |= padded[:, bit : bit + 1]
+    return table

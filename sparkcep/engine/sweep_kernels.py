@@ -1,0 +1,475 @@
+"""Kernels of the sweep matcher: mark what can still be accepted, then read off the matches.
+
+Rows are swept in blocks. Going backwards over a block, each row gets the set of positions
+that may take it such that acceptance stays reachable. With limits each such position also
+gets the earliest last row that acceptance needs, so that one number tells for every start
+whether the position is still open. Going forwards, the first open edge of each state is
+taken: that is the preferred match, and no step is ever taken back.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from sparkcep.engine.automaton import ACCEPT
+from sparkcep.engine.matches import (
+    PAST_LAST_ROW,
+    TO_FIRST,
+    TO_NEXT_ROW,
+    Bools,
+    Float64s,
+    Int32s,
+    Int64s,
+    UInt64s,
+)
+
+NOTHING = -3
+MIN_BLOCK = 1024
+FOUND, NOT_BOUND, FIRST_ROW = 0, -1, -2
+GROUP, ROW, NUMBER, COUNT, RUNS, RESUME, FAULT, STEPS = range(8)
+
+_BYTE = np.uint64(255)
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+
+_kernel = njit(cache=True, nogil=True)
+_inner = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+class Tables(NamedTuple):
+    """An automaton of p positions, as kernels see it; sets of positions are w words of 64 bits.
+
+    Attributes
+    ----------
+    edge_offsets : int32[p + 3]
+        Edges of state s are ``edge_offsets[s]:edge_offsets[s + 1]``; the last two states are the starts.
+    edge_targets : int32[edges]
+        Positions, ACCEPT or ACCEPT_AT_END.
+    labels : int32[p]
+        Label of each position.
+    satisfied : uint64[variable bytes, 256, w]
+        Positions whose variable is among the bits of one byte of the conditions.
+    preceding : uint64[position bytes, 256, w]
+        Positions with an edge to a position among the bits of one byte of a set.
+    accepting, accepting_at_end : uint64[w]
+        Positions with an edge that accepts before any row, behind the last row of the partition.
+    loops : int32[l]
+        Positions with an edge to themselves whose repetitions are counted.
+    loop_of : int32[p]
+        Index into `loops`, or −1.
+    better : uint64[l, w]
+        Positions that the state of a loop prefers to itself.
+    """
+
+    edge_offsets: Int32s
+    edge_targets: Int32s
+    labels: Int32s
+    satisfied: UInt64s
+    preceding: UInt64s
+    accepting: UInt64s
+    accepting_at_end: UInt64s
+    loops: Int32s
+    loop_of: Int32s
+    better: UInt64s
+
+
+class Block(NamedTuple):
+    """What the backward pass knows of the rows from `first` on.
+
+    Attributes
+    ----------
+    alive : uint64[rows, w]
+        Positions that may take the row such that acceptance is reachable.
+    earliest : int32[rows, p] | int32[0, p]
+        Distance from `first` of the earliest last row of such an acceptance; with limits only.
+    repeats : int32[rows, l] | int32[rows, 0]
+        How many rows from here on a loop takes one after the other; for overlapping matches only.
+    """
+
+    alive: UInt64s
+    earliest: Int32s
+    repeats: Int32s
+
+
+class Window(NamedTuple):
+    """Starts first … covered − 1 of a group that ends before row `end`.
+
+    `behind` is the row behind the partition, counted from `first`, or −1 if it is not known;
+    `anchored` is the first row of the partition, or −1 if it is not here.
+    """
+
+    first: int
+    covered: int
+    end: int
+    behind: int
+    anchored: int
+
+
+class Output(NamedTuple):
+    """What a sweep found.
+
+    Attributes
+    ----------
+    matches : int64[m, 5]
+        Group, start, end, number, end of its runs.
+    run_label, run_length : int32[r], int64[r]
+        Runs of all matches.
+    state : int64[8]
+        At GROUP … STEPS: group and row where the search stands, number of its next match, how
+        many matches and runs there are, first start left undecided, fault code, work done.
+    """
+
+    matches: Int64s
+    run_label: Int32s
+    run_length: Int64s
+    state: Int64s
+
+
+@_kernel
+def limits_of_whole(order: UInt64s, offsets: Int64s, within: np.uint64) -> Int64s:
+    """Return int64[n]: per row the last row of its group at most `within` after it.
+
+    `order` holds the bits of int64 values: in ascending order their differences, as unsigned
+    numbers, are exact.
+    """
+    limits = np.empty(order.size, np.int64)
+    for group in range(offsets.size - 1):
+        behind = offsets[group]
+        for row in range(offsets[group], offsets[group + 1]):
+            behind = max(behind, row)
+            while behind < offsets[group + 1] and order[behind] - order[row] <= within:
+                behind += 1
+            limits[row] = behind - 1
+    return limits
+
+
+@_kernel
+def limits_of_floats(order: Float64s, offsets: Int64s, within: float, inclusive: bool) -> Int64s:
+    """Return int64[n] as `limits_of_whole`; NaN equals NaN and is greater than all else, as in Spark."""
+    limits = np.empty(order.size, np.int64)
+    for group in range(offsets.size - 1):
+        behind = offsets[group]
+        for row in range(offsets[group], offsets[group + 1]):
+            behind = max(behind, row)
+            while behind < offsets[group + 1]:
+                distance = _distance(order[row], order[behind])
+                if distance > within or (distance == within and not inclusive):
+                    break
+                behind += 1
+            limits[row] = behind - 1
+    return limits
+
+
+@_inner
+def _distance(first: float, last: float) -> float:
+    if first == last or (np.isnan(first) and np.isnan(last)):
+        return 0.0
+    return np.inf if np.isnan(last) else last - first
+
+
+@_inner
+def _mark_alive_narrow(tables: Tables, conditions: UInt64s, first: int, top: int, closes: bool, alive: UInt64s) -> None:
+    """Fill `alive` for rows first … top; up to 64 positions and variables."""
+    accepting = tables.accepting[0]
+    reach = tables.accepting_at_end[0] if closes else accepting
+    for row in range(top, first - 1, -1):
+        bits = conditions[0, row]
+        here = _ZERO
+        for k in range(tables.satisfied.shape[0]):
+            here |= tables.satisfied[k, (bits >> np.uint64(8 * k)) & _BYTE, 0]
+        here &= reach
+        alive[row - first, 0] = here
+        reach = accepting
+        for k in range(tables.preceding.shape[0]):
+            reach |= tables.preceding[k, (here >> np.uint64(8 * k)) & _BYTE, 0]
+
+
+@_inner
+def _mark_alive_wide(tables: Tables, conditions: UInt64s, first: int, top: int, closes: bool, alive: UInt64s) -> None:
+    """Fill `alive` for rows first … top; any number of positions and variables."""
+    words = alive.shape[1]
+    reach = (tables.accepting_at_end if closes else tables.accepting).copy()
+    for row in range(top, first - 1, -1):
+        here = alive[row - first]
+        here[:] = _ZERO
+        for k in range(tables.satisfied.shape[0]):
+            byte = (conditions[k >> 3, row] >> np.uint64(8 * (k & 7))) & _BYTE
+            if byte:
+                for w in range(words):
+                    here[w] |= tables.satisfied[k, byte, w]
+        for w in range(words):
+            here[w] &= reach[w]
+            reach[w] = tables.accepting[w]
+        for k in range(tables.preceding.shape[0]):
+            byte = (here[k >> 3] >> np.uint64(8 * (k & 7))) & _BYTE
+            if byte:
+                for w in range(words):
+                    reach[w] |= tables.preceding[k, byte, w]
+
+
+@_inner
+def _holds(word: np.uint64, position: int) -> bool:
+    """Tell whether the word of a set that `position` belongs to has its bit."""
+    return bool((word >> np.uint64(position & 63)) & _ONE)
+
+
+@_inner
+def _mark_earliest(tables: Tables, rows: int, closes: bool, alive: UInt64s, earliest: Int32s) -> None:
+    """Fill `earliest` for the positions that are alive on the first `rows` rows of a block."""
+    for row in range(rows - 1, -1, -1):
+        accepting = tables.accepting_at_end if closes and row == rows - 1 else tables.accepting
+        for word in range(alive.shape[1]):
+            if alive[row, word] == _ZERO:
+                continue
+            for position in range(64 * word, min(64 * word + 64, tables.labels.size)):
+                if _holds(alive[row, word], position):
+                    if _holds(accepting[word], position):
+                        earliest[row, position] = row
+                    else:
+                        earliest[row, position] = _earliest_after(tables, alive[row + 1], earliest[row + 1], position)
+
+
+@_inner
+def _earliest_after(tables: Tables, alive: UInt64s, earliest: Int32s, state: int) -> int:
+    best = np.int32(0x7FFFFFFF)
+    for edge in range(tables.edge_offsets[state], tables.edge_offsets[state + 1]):
+        target = tables.edge_targets[edge]
+        if target >= 0 and _holds(alive[target >> 6], target):
+            best = min(best, earliest[target])
+    return best
+
+
+@_inner
+def _count_repeats(tables: Tables, rows: int, alive: UInt64s, repeats: Int32s) -> None:
+    """Fill `repeats` for the first `rows` rows of a block."""
+    for row in range(rows - 1, -1, -1):
+        for loop in range(tables.loops.size):
+            chosen = _holds(alive[row, tables.loops[loop] >> 6], tables.loops[loop])
+            for word in range(alive.shape[1]):
+                chosen = chosen and alive[row, word] & tables.better[loop, word] == _ZERO
+            following = repeats[row + 1, loop] if row + 1 < rows else 0
+            repeats[row, loop] = following + 1 if chosen else 0
+
+
+@_inner
+def _mark(tables: Tables, conditions: UInt64s, first: int, rows: int, closes: bool, block: Block) -> None:
+    """Do the backward pass over `rows` rows from `first` on; `closes`: the partition ends behind them."""
+    top = first + rows - 1
+    if block.alive.shape[1] == 1 and conditions.shape[0] == 1:
+        _mark_alive_narrow(tables, conditions, first, top, closes, block.alive)
+    else:
+        _mark_alive_wide(tables, conditions, first, top, closes, block.alive)
+    if block.earliest.shape[0] > 0:
+        _mark_earliest(tables, rows, closes, block.alive, block.earliest)
+    if block.repeats.shape[1] > 0:
+        _count_repeats(tables, rows, block.alive, block.repeats)
+
+
+@_inner
+def _new_block(tables: Tables, rows: int, limited: bool, overlapping: bool) -> Block:
+    positions = tables.labels.size
+    return Block(
+        np.empty((rows, tables.accepting.size), np.uint64),
+        np.empty((rows if limited else 0, positions), np.int32),
+        np.empty((rows, tables.loops.size if overlapping else 0), np.int32),
+    )
+
+
+@_inner
+def _cut_by_limit(earliest: Int32s, position: int, row: int, count: int, last: int) -> int:
+    """Return how many of `count` rounds of a loop, from block row `row` on, leave acceptance by row `last` open.
+
+    Along a loop the earliest acceptance never moves forwards, so a tail is cut off.
+    """
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if earliest[row + middle, position] <= last:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@_inner
+def _next_start(
+    skip: int, skip_labels: Bools, start: int, end: int, run_label: Int32s, run_length: Int64s, first: int, runs: int
+) -> int:
+    """Return where the search goes on after a match of the runs first … runs − 1, or NOT_BOUND, or FIRST_ROW."""
+    if skip == TO_NEXT_ROW or end == start:
+        return start + 1
+    if skip == PAST_LAST_ROW:
+        return end
+    row, found = start, NOT_BOUND
+    for run in range(first, runs):
+        if skip_labels[run_label[run]]:
+            found = row if skip == TO_FIRST else row + run_length[run] - 1
+            if skip == TO_FIRST:
+                break
+        row += run_length[run]
+    return FIRST_ROW if found == start else found
+
+
+@_inner
+def _first_open(
+    edge_offsets: Int32s,
+    edge_targets: Int32s,
+    alive: UInt64s,
+    earliest: Int32s,
+    source: int,
+    row: int,
+    last: int,
+    ends: bool,
+) -> int:
+    """Return the first edge target of `source` before block row `row` that leads to acceptance by row `last`."""
+    for edge in range(edge_offsets[source], edge_offsets[source + 1]):
+        target = edge_targets[edge]
+        if target < 0:
+            if target == ACCEPT or ends:
+                return target
+        elif row <= last and _holds(alive[row, target >> 6], target):
+            if earliest.shape[0] == 0 or earliest[row, target] <= last:
+                return target
+    return NOTHING
+
+
+@_inner
+def _read_off(
+    tables: Tables,
+    block: Block,
+    window: Window,
+    limits: Int64s,
+    skip: int,
+    skip_labels: Bools,
+    output: Output,
+) -> bool:
+    """Write the matches of the starts of a block behind those found so far.
+
+    Goes on from ``state[ROW]``; returns True when all starts are done or one failed
+    (``state[FAULT]``), False when there is no room for the match of that row.
+    """
+    edge_offsets, edge_targets, labels, loop_of = (
+        tables.edge_offsets,
+        tables.edge_targets,
+        tables.labels,
+        tables.loop_of,
+    )
+    alive, earliest, repeats = block.alive, block.earliest, block.repeats
+    matches, run_label, run_length, state = output.matches, output.run_label, output.run_length, output.state
+    first, limited, repeating = window.first, limits.size > 0, repeats.shape[1] > 0
+    start, count, runs, steps = state[ROW], state[COUNT], state[RUNS], state[STEPS]
+    while start < window.covered:
+        source = labels.size + (0 if start == window.anchored else 1)
+        last = (limits[start] if limited else window.end - 1) - first
+        row, label, length, written = start - first, np.int32(-1), 0, runs
+        steps += 1
+        target = _first_open(edge_offsets, edge_targets, alive, earliest, source, row, last, False)
+        if target == NOTHING:
+            start += 1
+            continue
+        while target >= 0:
+            if labels[target] != label:
+                if written + 1 >= run_label.size:
+                    break
+                if length > 0:
+                    run_label[written], run_length[written] = label, length
+                    written += 1
+                label, length = labels[target], 0
+            steps += 1
+            row += 1
+            length += 1
+            if repeating and row <= last and loop_of[target] >= 0:
+                taken = min(np.int64(repeats[row, loop_of[target]]), last - row + 1)
+                if limited and taken > 0 and earliest[row + taken - 1, target] > last:
+                    taken = _cut_by_limit(earliest, target, row, taken, last)
+                row += taken
+                length += taken
+            target = _first_open(edge_offsets, edge_targets, alive, earliest, target, row, last, row == window.behind)
+        if target >= 0 or count == matches.shape[0]:
+            break
+        if length > 0:
+            run_label[written], run_length[written] = label, length
+            written += 1
+        following = _next_start(skip, skip_labels, start, row + first, run_label, run_length, runs, written)
+        if following < 0:
+            state[FAULT] = following
+            break
+        matches[count, 0], matches[count, 1], matches[count, 2] = state[GROUP], start, row + first
+        matches[count, 3], matches[count, 4] = state[NUMBER], written
+        runs, count, start = written, count + 1, following
+        state[NUMBER] += 1
+    state[ROW], state[COUNT], state[RUNS], state[STEPS] = start, count, runs, steps
+    return start >= window.covered or state[FAULT] != FOUND
+
+
+@_inner
+def _open_start(limits: Int64s, begin: int, end: int) -> int:
+    """Return the first start of an incomplete group whose window may still grow."""
+    if limits.size == 0:
+        return begin
+    low, high = begin, end
+    while low < high:
+        middle = (low + high) // 2
+        if limits[middle] < end - 1:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@_inner
+def _grown(output: Output) -> Output:
+    """Return `output` with twice the room."""
+    matches = np.empty((2 * output.matches.shape[0], 5), np.int64)
+    matches[: output.matches.shape[0]] = output.matches
+    run_label = np.empty(2 * output.run_label.size, np.int32)
+    run_label[: output.run_label.size] = output.run_label
+    run_length = np.empty(2 * output.run_length.size, np.int64)
+    run_length[: output.run_length.size] = output.run_length
+    return Output(matches, run_label, run_length, output.state)
+
+
+@_kernel
+def sweep_groups(
+    tables: Tables,
+    offsets: Int64s,
+    conditions: UInt64s,
+    limits: Int64s,
+    complete: bool,
+    at_start: bool,
+    first_number: int,
+    skip: int,
+    skip_labels: Bools,
+) -> Output:
+    """Match all groups; `limits` int64[n] holds the last row each start may reach, int64[0] for no limits."""
+    limited, groups, overlapping = limits.size > 0, offsets.size - 1, skip != PAST_LAST_ROW
+    state = np.array([0, 0, first_number, 0, 0, offsets[-1], FOUND, 0], np.int64)
+    output = Output(np.empty((256, 5), np.int64), np.empty(1024, np.int32), np.empty(1024, np.int64), state)
+    block = _new_block(tables, MIN_BLOCK, limited, overlapping)
+    for group in range(groups):
+        begin, end = offsets[group], offsets[group + 1]
+        closes = complete or group < groups - 1
+        stop = end if closes else _open_start(limits, begin, end)
+        state[GROUP], state[ROW], state[NUMBER] = group, begin, (first_number if group == 0 else 1)
+        while state[ROW] < stop:
+            first, covered, top = state[ROW], stop, end - 1
+            if limited:
+                covered = min(stop, max(first + MIN_BLOCK, limits[first] + 1))
+                top = limits[covered - 1]
+            rows = max(0, top - first + 1)
+            if rows > block.alive.shape[0]:
+                block = _new_block(tables, rows, limited, overlapping)
+            _mark(tables, conditions, first, rows, closes and top == end - 1, block)
+            state[STEPS] += rows
+            anchored = begin if group > 0 or at_start else -1
+            window = Window(first, covered, end, end - first if closes else -1, anchored)
+            while not _read_off(tables, block, window, limits, skip, skip_labels, output):
+                output = _grown(output)
+            if state[FAULT] != FOUND:
+                return output
+        if not closes:
+            state[RESUME] = state[ROW]
+    return output
