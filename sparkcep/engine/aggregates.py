@@ -39,7 +39,7 @@ def aggregate_type(function: str, column: Any) -> pa.DataType:
     """
     if function == "count":
         return pa.int64()
-    if function in {"min", "max"} and not (pa.types.is_nested(column) or pa.types.is_interval(column)):
+    if function in {"min", "max"} and _is_orderable(column):
         return column
     if function == "sum" and _is_whole(column):
         return pa.int64()
@@ -50,6 +50,12 @@ def aggregate_type(function: str, column: Any) -> pa.DataType:
     if function in {"sum", "avg"} and (_is_whole(column) or pa.types.is_floating(column)):
         return pa.float64()
     raise MatchError("UNSUPPORTED_AGGREGATE", f"{function.upper()} does not take values of type {column}")
+
+
+def _is_orderable(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind):
+        return all(_is_orderable(kind.field(i).type) for i in range(kind.num_fields))
+    return not (pa.types.is_nested(kind) or pa.types.is_interval(kind))
 
 
 def _is_whole(kind: pa.DataType) -> bool:
@@ -107,12 +113,17 @@ def sum_exactly(
 def _limbs(column: pa.Array) -> Limbs:
     """Split values into 32-bit limbs, lowest first; only the highest has a sign."""
     if pa.types.is_decimal(column.type):
-        if len(column) == 0:
-            return [np.empty(0, np.int64) for _ in range(4)]
-        words = np.frombuffer(column.buffers()[1], np.int32, 4 * len(column), 16 * column.offset).reshape(-1, 4)
+        words = _words(column).view(np.int32)
         return [words[:, i].astype(np.int64) & _LIMB_MASK for i in range(3)] + [words[:, 3].astype(np.int64)]
     values = numbers(pc.fill_null(column.cast(pa.int64()), 0))
     return [values & _LIMB_MASK, values >> _LIMB]
+
+
+def _words(column: pa.Array) -> Int64s:
+    """Return the values of decimals as int64[n, 2], low word first (arbitrary where NULL)."""
+    if len(column) == 0:
+        return np.empty((0, 2), np.int64)
+    return np.frombuffer(column.buffers()[1], np.int64, 2 * len(column), 16 * column.offset).reshape(-1, 2)
 
 
 def _masked(values: Int64s, kept: Bools | None) -> Int64s:
@@ -166,24 +177,52 @@ def extremes(runs: LabelRuns, view: View, rows: RowSet, column: pa.Array, kept: 
 def sort_keys(column: pa.Array) -> Int64s:
     """Return int64[n]: numbers that order as the values do (NULLs: any number).
 
-    NaN is greatest and −0.0 equals 0.0; strings and binaries order by unsigned bytes.
+    NaN is greatest and −0.0 equals 0.0; strings and binaries order by unsigned bytes; structs
+    field by field, NULL fields first.
     """
     kind = column.type
     if pa.types.is_null(kind):
         return np.zeros(len(column), np.int64)
     if pa.types.is_floating(kind):
-        values = numbers(pc.fill_null(column.cast(pa.float64(), safe=False), 0.0)) + 0.0
-        values[np.isnan(values)] = np.nan
-        bits = values.view(np.int64)
-        return np.where(bits < 0, ~bits ^ _SIGN, bits)
+        return _float_keys(column)
     if pa.types.is_boolean(kind) or _is_whole(kind):
-        return numbers(pc.fill_null(column, False if pa.types.is_boolean(kind) else 0)).astype(np.int64)
+        return _filled(column.cast(pa.int64()))
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
-        column = column.view(pa.int32())
-        return numbers(pc.fill_null(column, 0)).astype(np.int64)
+        return _filled(column.view(pa.int32())).astype(np.int64)
     if pa.types.is_temporal(kind):
-        return numbers(pc.fill_null(column.view(pa.int64()), 0))
+        return _filled(column.view(pa.int64()))
+    if pa.types.is_struct(kind):
+        return _struct_ranks(column)
+    if pa.types.is_decimal128(kind):
+        low, high = _words(column).T
+        if (low >> 63 == high).all():
+            return np.array(low)
     return _ranks(column)
+
+
+def _filled(column: pa.Array) -> npt.NDArray[Any]:
+    return numbers(pc.fill_null(column, 0))
+
+
+def _float_keys(column: pa.Array) -> Int64s:
+    values: Float64s = _filled(column.cast(pa.float64(), safe=False)) + 0.0  # −0.0 + 0.0 is 0.0
+    values[np.isnan(values)] = np.nan
+    bits = values.view(np.int64)
+    return np.where(bits < 0, ~bits ^ _SIGN, bits)
+
+
+def _struct_ranks(column: pa.StructArray) -> Int64s:
+    keys: list[npt.NDArray[Any]] = []
+    for field in column.flatten():
+        present = numbers(pc.is_valid(field))
+        keys += [present, np.where(present, sort_keys(field), 0)]
+    order = np.lexsort(keys[::-1]) if keys else np.arange(len(column))
+    grows = np.zeros(len(column), np.bool_)
+    for key in keys:
+        grows[1:] |= key[order[1:]] != key[order[:-1]]
+    ranks = np.empty(len(column), np.int64)
+    ranks[order] = np.cumsum(grows)
+    return ranks
 
 
 def _ranks(column: pa.Array) -> Int64s:
@@ -191,7 +230,7 @@ def _ranks(column: pa.Array) -> Int64s:
         column = column.dictionary_decode()
     coded = column.dictionary_encode()
     order = numbers(pc.sort_indices(coded.dictionary))
-    rank = np.empty(len(order) + 1, np.int64)
+    rank = np.zeros(len(order) + 1, np.int64)
     rank[order] = np.arange(len(order))
     ranks: Int64s = rank[numbers(pc.fill_null(coded.indices, len(order)))]
     return ranks

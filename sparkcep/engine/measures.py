@@ -6,7 +6,6 @@ Arrow's ``take`` copies values, so that every Arrow type passes through unchange
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,9 +27,8 @@ from sparkcep.engine.output import (
     Output,
     OutputRows,
 )
+from sparkcep.engine.take import LARGEST_OFFSET, one_chunk, take, too_large
 from sparkcep.errors import MatchError
-
-LARGEST_LIST_OFFSET = 2**31 - 1
 
 
 def output_schema(input_schema: pa.Schema, output: OutputRows) -> pa.Schema:
@@ -140,14 +138,13 @@ class _Assembly:
     def batch(self) -> pa.RecordBatch:
         schema = output_schema(self.table.schema, self.output)
         place = self.runs.arrays.start if self.output.mode == "one" else self.view.row
-        arrays = [_taken(self.column(name), place, name) for name in self.output.passed]
+        arrays = [take(self.column(name), place, name) for name in self.output.passed]
         arrays += [self.computed(item) for item in self.output.outputs]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def column(self, name: str) -> pa.Array:
         if name not in self._columns:
-            column = self.table.column(name)
-            self._columns[name] = _one_chunk(column, name) if isinstance(column, pa.ChunkedArray) else column
+            self._columns[name] = one_chunk(self.table.column(name), name)
         return self._columns[name]
 
     def computed(self, item: Output) -> pa.Array:
@@ -185,8 +182,8 @@ class _Assembly:
         located = self.runs.locate(view, item.rows, item.end == "first", item.offset)
         if item.column == CLASSIFIER:
             classes = self.runs.classify(view.match, located, item.shift)
-            return _taken(pa.array(self.output.variables, pa.string()), self._spread(classes, item.final), item.name)
-        return _taken(self.column(item.column), self._spread(located, item.final), item.name)
+            return take(pa.array(self.output.variables, pa.string()), self._spread(classes, item.final), item.name)
+        return take(self.column(item.column), self._spread(located, item.final), item.name)
 
     def aggregated(self, item: Aggregated) -> pa.Array:
         column = None if item.column is None else self.column(item.column)
@@ -194,11 +191,11 @@ class _Assembly:
         view = self.seen(item.final)
         if item.function in {"min", "max"}:
             located = aggregates.extremes(self.runs, view, item.rows, column, kept, item.function == "max")
-            return _taken(column, self._spread(located, item.final), item.name)
+            return take(column, self._spread(located, item.final), item.name)
         values = self._counted_or_summed(item, view, column, kept)
         if not item.final and self.unmatched is not None and item.function == "count":
             return pc.if_else(pa.array(self.unmatched), None, values)
-        return _taken(values, self.view.match, item.name) if item.final and view is not self.view else values
+        return take(values, self.view.match, item.name) if item.final and view is not self.view else values
 
     def _counted_or_summed(self, item: Aggregated, view: View, column: pa.Array, kept: Bools | None) -> pa.Array:
         if item.function == "count":
@@ -226,8 +223,8 @@ class _Assembly:
         if item.final and view is not self.whole:
             view = View(view.match, self._of_match(self.whole.row), self._spread(self.whole.run, True))
         offsets = np.concatenate(([0], np.cumsum(aggregates.count(self.runs, view, item.rows, kept))))
-        if offsets[-1] > LARGEST_LIST_OFFSET:
-            raise _too_large(item.name)
+        if offsets[-1] > LARGEST_OFFSET:
+            raise too_large(item.name)
         members, variable = self.runs.members(item.rows), self.runs.variable
         chosen = np.empty(0, np.bool_) if kept is None else kept
         place, classes = _collect(view, self.runs.arrays, members, variable, chosen, offsets)
@@ -237,44 +234,12 @@ class _Assembly:
         kind = _list_type(self.table.schema, item)
         names = pa.array(self.output.variables, pa.string())
         children = [
-            _taken(names, classes, item.name) if column == CLASSIFIER else _taken(self.column(column), place, item.name)
+            take(names, classes, item.name) if column == CLASSIFIER else take(self.column(column), place, item.name)
             for column in item.columns
         ]
         structs = pa.StructArray.from_arrays(children, fields=list(kind.value_type))
         mask = None if self.unmatched is None else pa.array(self.unmatched)
         return pa.ListArray.from_arrays(pa.array(offsets), structs, type=kind, mask=mask)
-
-
-def _taken(column: pa.Array, index: npt.NDArray[Any], name: str) -> pa.Array:
-    """Take rows by index; −1 gives NULL."""
-    absent = index < 0
-    indices = pa.array(index, mask=absent) if absent.any() else pa.array(index)
-    return _within_limits(lambda: pc.take(column, indices, boundscheck=False), name)
-
-
-def _one_chunk(column: pa.ChunkedArray, name: str) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else _within_limits(column.combine_chunks, name)
-
-
-def _within_limits(produce: Callable[[], pa.Array], name: str) -> pa.Array:
-    try:
-        array = produce()
-    except (pa.ArrowInvalid, pa.ArrowCapacityError) as error:
-        if "overflow" not in str(error):
-            raise
-        raise _too_large(name) from error
-    if isinstance(array, pa.ChunkedArray):
-        raise _too_large(name)
-    return array
-
-
-def _too_large(name: str) -> MatchError:
-    return MatchError(
-        "RESULT_TOO_LARGE",
-        f"column {name} would hold more than {LARGEST_LIST_OFFSET} elements or bytes in one batch",
-        clause=f"MEASURES {name}",
-        hint="limit the length of matches with WITHIN, report fewer values per match, or ask for ONE ROW PER MATCH",
-    )
 
 
 @njit(cache=True, nogil=True)
