@@ -211,7 +211,7 @@ def _opening(ahead: Sequence[Token], previous: Token | None, starts_content: boo
         case ["PATTERN", "(", *_] | ["SUBSET", _, "=", "("] | ["DEFINE", _, "AS", _]:
             return words[0], 1
         case ["MEASURES" | "PATTERN" | "WITHIN" | "SUBSET" | "DEFINE" as word, follower, *_]:
-            names_something = starts_content or follower in (",", ".", "AS", "GROUP")
+            names_something = starts_content or follower in (",", ".", "GROUP")
             return ("", 0) if names_something or not _is_finished(previous) else (word, 1)
     return "", 0
 
@@ -462,4 +462,4 @@ def _spliced(fragment: Fragment) -> str:
 
 
 def _measure_name(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+    return name if _PLAIN_NAME.fullmatch(name) and name.upper() != "AS" else "`" + name.replace("`", "``") + "`"

@@ -16,6 +16,8 @@ from sparkcep.errors import Span
 
 NOWHERE = Span(0, 0)
 RESERVED_NAMES = frozenset({"PERMUTE"})
+# Printed quoted, so that a clause around the pattern reads back whatever its variables are called.
+_PRINTED_QUOTED = RESERVED_NAMES | {"AS", "MEASURES", "PATTERN", "WITHIN", "SUBSET", "DEFINE"}
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -126,7 +128,7 @@ def name_text(name: str) -> str:
     >>> name_text("A"), name_text("a b"), name_text("PERMUTE")
     ('A', '"a b"', '"PERMUTE"')
     """
-    if _PLAIN_NAME.fullmatch(name) and name == name.upper() and name not in RESERVED_NAMES:
+    if _PLAIN_NAME.fullmatch(name) and name == name.upper() and name not in _PRINTED_QUOTED:
         return name
     if "\\" in name:
         return "`" + name.replace("`", "``") + "`"

@@ -34,7 +34,7 @@ from sparkcep.syntax.pattern import (
 
 MAXIMUM_DEPTH = 100
 LARGEST_BOUND = 2**31 - 1
-_CLOSERS = (")", "-}", ",")
+_CLOSERS = (")", "-}")
 _QUANTIFIERS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
