@@ -4,7 +4,8 @@ A case holds `columns`, `rows` (NULL is the string "NULL"), the arguments of ``m
 and either `expected`, the output rows as a multiset, or `error`, words of the message.
 `expected` has the partition and measure columns only unless `all_columns` is true. `types`
 names the Spark type of columns whose values TOML cannot write or whose type the values do
-not show: double, bigint, string, boolean, timestamp, date.
+not show: double, bigint, smallint, string, boolean, timestamp, date. A number n in place of
+`rows` stands for n rows of one column, 1 to n.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ ARGUMENTS = (
 _READERS: dict[str, Callable[[Any], Any]] = {
     "double": float,
     "bigint": int,
+    "smallint": int,
     "string": str,
     "boolean": bool,
     "timestamp": dt.datetime.fromisoformat,
@@ -99,7 +101,8 @@ def _case(table: str, raw: dict[str, Any]) -> TableCase:
     if unknown:
         raise ValueError(f"{table}: {raw['name']}: unknown keys {sorted(unknown)}")
     columns = raw["columns"]
-    rows = [_plain(row) for row in raw["rows"]]
+    given = raw["rows"]
+    rows = [[number + 1] for number in range(given)] if isinstance(given, int) else [_plain(row) for row in given]
     types = {name: _inferred([row[j] for row in rows]) for j, name in enumerate(columns)} | raw.get("types", {})
     converted = tuple(
         tuple(None if v is None else _READERS[types[c]](v) for c, v in zip(columns, row, strict=True)) for row in rows

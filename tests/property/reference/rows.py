@@ -47,6 +47,8 @@ class Within:
         if not path:
             return True
         first, last = order_values[path[0].row], order_values[path[-1].row]
+        if isinstance(self.distance, dt.timedelta) and not isinstance(first, dt.date):
+            raise ReferenceError_("WITHIN: an interval needs a date or timestamp as first column of ORDER BY")
         span = len(path) if self.counts_rows else _difference(last, first)
         comparison = compare(span, self.distance)
         return comparison < 0 or (comparison == 0 and self.inclusive)
@@ -212,6 +214,14 @@ _ENDS = ("first", "last")
 
 
 def _within(within: str | int | float, inclusive: bool) -> Within:
+    read = _read_within(within, inclusive)
+    least = 1 if read.counts_rows else dt.timedelta() if isinstance(read.distance, dt.timedelta) else 0
+    if read.distance < least or (read.distance == least and not inclusive):
+        raise ReferenceError_(f"WITHIN {within}: not even one row fits into the window")
+    return read
+
+
+def _read_within(within: str | int | float, inclusive: bool) -> Within:
     if is_number(within):
         return Within(within, False, inclusive)
     text = re.sub(r"^\s*interval\s+", "", str(within).strip(), flags=re.IGNORECASE)
@@ -263,7 +273,7 @@ def _compare_rows(left: Row, right: Row, clause: Clause_) -> int:
     for expression, descending, nulls_first in clause.orderings:
         a, b = (_on_row(expression, row, clause.scope) for row in (left, right))
         if a is None or b is None:
-            order = (b is None) - (a is None)
+            order = (a is None) - (b is None)
             order = -order if nulls_first else order
         else:
             order = -compare(a, b) if descending else compare(a, b)
