@@ -16,7 +16,7 @@ import numpy.typing as npt
 from numba import njit
 
 from sparkcep.engine.matches import Bools, Int32s, Int64s, Matches, MatchLabel
-from sparkcep.engine.output import OutputRows
+from sparkcep.logical.outputs import OutputRows
 from sparkcep.logical.slots import RowSet
 
 NO_ROW = -1

@@ -11,8 +11,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from sparkcep.engine.compiled import inlined
 from sparkcep.engine.matches import Bools, Float64s, Int64s
 
 (AGGREGATE_COUNT, AGGREGATE_SUM, AGGREGATE_AVG, AGGREGATE_MIN, AGGREGATE_MAX) = range(5)
@@ -60,6 +60,8 @@ class History(NamedTuple):
     counts, integers, floats : [capacity + 1, aggregates]
         State of an aggregate after i rows: values that are not NULL (OVERFLOWED: NULL from
         here on), and the sum, least or greatest value.
+    float_bits : int64[capacity + 1, aggregates]
+        The bits of `floats`, in the same memory.
     """
 
     labels: Int64s
@@ -69,10 +71,12 @@ class History(NamedTuple):
     counts: Int64s
     integers: Int64s
     floats: Float64s
+    float_bits: Int64s
 
 
 def new_history(capacity: int, sets: int, aggregates: int) -> History:
     """Return an empty history of a match of up to `capacity` rows."""
+    floats = np.zeros((capacity + 1, aggregates), np.float64)
     return History(
         labels=np.zeros(capacity, np.int64),
         variables=np.zeros(capacity, np.int64),
@@ -80,7 +84,8 @@ def new_history(capacity: int, sets: int, aggregates: int) -> History:
         set_rows=np.zeros((capacity, sets), np.int64),
         counts=np.zeros((capacity + 1, aggregates), np.int64),
         integers=np.zeros((capacity + 1, aggregates), np.int64),
-        floats=np.zeros((capacity + 1, aggregates), np.float64),
+        floats=floats,
+        float_bits=floats.view(np.int64),
     )
 
 
@@ -92,7 +97,7 @@ def grown_history(history: History, capacity: int) -> History:
     return grown
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def record(
     tracked: Tracked, columns: Columns, history: History, taken: int, row: int, label: int, variable: int
 ) -> None:
@@ -116,7 +121,7 @@ def record(
                 _aggregate_integer(tracked, columns, history, g, taken + 1, row)
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _aggregate_integer(tracked: Tracked, columns: Columns, history: History, g: int, entry: int, row: int) -> None:
     function, column = tracked.aggregates[g, 0], tracked.aggregates[g, 2]
     if columns.integer_nulls[column, row]:
@@ -140,7 +145,7 @@ def _aggregate_integer(tracked: Tracked, columns: Columns, history: History, g: 
         history.integers[entry, g] = value
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _aggregate_float(tracked: Tracked, columns: Columns, history: History, g: int, entry: int, row: int) -> None:
     function, column = tracked.aggregates[g, 0], tracked.aggregates[g, 2]
     if columns.float_nulls[column, row]:
@@ -157,13 +162,13 @@ def _aggregate_float(tracked: Tracked, columns: Columns, history: History, g: in
         history.floats[entry, g] = value
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def float_less(left: float, right: float) -> bool:
     """Tell whether left < right with NaN as the greatest value."""
     return left < right or (math.isnan(right) and not math.isnan(left))
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def first_row(history: History, row_set: int, offset: int, taken: int, start: int) -> int:
     """Return the `offset`-th row of a set from the front, −1 if there is none; set −1 is all rows."""
     if row_set < 0:
@@ -171,7 +176,7 @@ def first_row(history: History, row_set: int, offset: int, taken: int, start: in
     return history.set_rows[offset, row_set] if offset < history.set_counts[taken, row_set] else -1
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def last_row(history: History, row_set: int, offset: int, taken: int, start: int) -> int:
     """Return the `offset`-th row of a set from the back, −1 if there is none; set −1 is all rows."""
     if row_set < 0:

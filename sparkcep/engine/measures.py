@@ -17,7 +17,7 @@ from numba import njit
 from sparkcep.engine import aggregates
 from sparkcep.engine.gather import NO_ROW, LabelRuns, RunArrays, View, output_view
 from sparkcep.engine.matches import Bools, Int32s, Int64s, Matches, MatchLabel, Rows
-from sparkcep.engine.output import (
+from sparkcep.logical.outputs import (
     CLASSIFIER,
     Aggregated,
     Collected,

@@ -12,8 +12,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from sparkcep.engine.compiled import inlined
 from sparkcep.engine.history import Columns, History, first_row, float_less, last_row
 from sparkcep.engine.matches import Bools, Float64s, Int64s
 
@@ -73,7 +73,7 @@ class Code(NamedTuple):
     classifiers: Int64s
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def holds(
     code: Code,
     registers: Registers,
@@ -106,7 +106,7 @@ def holds(
     return registers.integers[result] != 0 and not registers.nulls[result]
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _read(
     instructions: Int64s,
     at: int,
@@ -145,7 +145,7 @@ def _read(
         _read_aggregate(op, target, a, b, registers, history, taken)
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _read_aggregate(
     op: int, target: int, g: int, scale: int, registers: Registers, history: History, taken: int
 ) -> None:
@@ -162,7 +162,7 @@ def _read_aggregate(
         registers.floats[target] = history.floats[taken, g] / POWERS[scale] / count
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _integer(instructions: Int64s, at: int, registers: Registers) -> None:
     op, target = instructions[at, 0], instructions[at, 1]
     a, b = instructions[at, 2], instructions[at, 3]
@@ -195,7 +195,7 @@ def _integer(instructions: Int64s, at: int, registers: Registers) -> None:
     registers.nulls[target] = absent or out
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _product_overflows(left: int, right: int, product: int) -> bool:
     small = 1 << 31
     if -small < left < small and -small < right < small:
@@ -207,7 +207,7 @@ def _product_overflows(left: int, right: int, product: int) -> bool:
     return product // left != right or (right == -1 and left == LOWEST)
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _truncated(left: int, right: int) -> int:
     """Return left / right rounded toward zero; right is neither 0 nor −1."""
     quotient = left // right
@@ -216,7 +216,7 @@ def _truncated(left: int, right: int) -> int:
     return quotient
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _float(instructions: Int64s, at: int, registers: Registers) -> None:
     op, target = instructions[at, 0], instructions[at, 1]
     a, b = instructions[at, 2], instructions[at, 3]
@@ -242,12 +242,12 @@ def _float(instructions: Int64s, at: int, registers: Registers) -> None:
     elif op == FLOAT_DIVIDE:
         value = left / right
     else:
-        value = math.fmod(left, right)
+        value = np.fmod(left, right)
     registers.floats[target] = value
     registers.nulls[target] = absent
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def scaled(unscaled: int, scale: int) -> float:
     """Return unscaled / 10^scale, rounded once also where `unscaled` is no exact double."""
     high = float(unscaled)
@@ -261,7 +261,7 @@ def scaled(unscaled: int, scale: int) -> float:
     return quotient + ((high - product) - error + low) / divisor
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _exact_product(left: float, right: float) -> tuple[float, float]:
     """Return the rounded product and its rounding error (Dekker 1971)."""
     product = left * right
@@ -273,7 +273,7 @@ def _exact_product(left: float, right: float) -> tuple[float, float]:
     return product, left_low * right_low - rest
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _compare(instructions: Int64s, at: int, registers: Registers) -> None:
     op, target = instructions[at, 0], instructions[at, 1]
     a, b = instructions[at, 2], instructions[at, 3]
@@ -301,7 +301,7 @@ def _compare(instructions: Int64s, at: int, registers: Registers) -> None:
     registers.nulls[target] = absent
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _logic(instructions: Int64s, at: int, registers: Registers) -> None:
     op, target = instructions[at, 0], instructions[at, 1]
     a, b = instructions[at, 2], instructions[at, 3]
@@ -326,7 +326,7 @@ def _logic(instructions: Int64s, at: int, registers: Registers) -> None:
     registers.nulls[target] = absent
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def _select(instructions: Int64s, at: int, registers: Registers) -> None:
     op, target = instructions[at, 0], instructions[at, 1]
     a, b, c = instructions[at, 2], instructions[at, 3], instructions[at, 4]

@@ -28,7 +28,6 @@ from sparkcep.engine.slot_code import NUMBER_REGISTER, ROW_REGISTER, WIDTH, Code
 from sparkcep.engine.slot_listing import listing
 from sparkcep.logical.slots import (
     ALL_ROWS,
-    CURRENT_ROW,
     Arithmetic,
     Choice,
     ClassifierOf,
@@ -100,7 +99,7 @@ class Constant:
     type: SlotType
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SlotCode:
     """Match-dependent conditions as register code.
 
@@ -186,7 +185,7 @@ def lower(conditions: SlotConditions) -> SlotCode:
         A tree that breaks the contract of `sparkcep.logical.slots` (mixed kinds, "/" on whole numbers).
     """
     lowering = _Lowering(conditions)
-    ranges = [lowering.condition(condition) for condition in conditions.conditions]
+    ranges = [lowering.condition(variable, condition) for variable, condition in enumerate(conditions.conditions)]
     instructions = np.array(lowering.instructions, np.int64).reshape(-1, WIDTH)
     return SlotCode(
         conditions=conditions,
@@ -248,9 +247,11 @@ class _Lowering:
     aggregates: dict[Running, int] = field(default_factory=dict)
     known_constants: dict[tuple[str, str, str], int] = field(default_factory=dict)
     known: dict[tuple[int, ...], int] = field(default_factory=dict)
+    variable: int = 0
 
-    def condition(self, condition: SlotExpression | None) -> tuple[int, int, int]:
+    def condition(self, variable: int, condition: SlotExpression | None) -> tuple[int, int, int]:
         """Lower one variable's condition; return its range of instructions and result register."""
+        self.variable = variable
         first = len(self.instructions)
         if condition is None:
             return first, first, 0
@@ -317,7 +318,8 @@ class _Lowering:
 
     def row(self, at: RowReference) -> int:
         """Return the register that holds the row of a reference, −1 if there is none."""
-        if at == CURRENT_ROW:
+        if at.end == "last" and at.offset == 0 and (at.rows.variables is None or self.variable in at.rows.variables):
+            # The row under test is the last one of all sets that it belongs to.
             return ROW_REGISTER
         return self.emit(ops.FIRST_ROW if at.end == "first" else ops.LAST_ROW, self.row_set(at.rows), at.offset)
 

@@ -21,11 +21,13 @@ from sparkcep.engine.sweep_kernels import (
     FIRST_ROW,
     GROUP,
     NOT_BOUND,
+    NOTHING,
     NUMBER,
     RESUME,
     ROW,
     RUNS,
     STEPS,
+    Int8s,
     Output,
     Tables,
     limits_of_floats,
@@ -158,7 +160,23 @@ def _tables(automaton: Automaton) -> Tables:
         loops=np.array(loops, dtype=np.int32),
         loop_of=loop_of,
         better=np.array(better, dtype=np.uint64).reshape(len(loops), words),
+        chosen=_chosen(edges, positions),
     )
+
+
+def _chosen(edges: tuple[tuple[int, ...], ...], positions: int) -> Int8s:
+    """Return `Tables.chosen`."""
+    if positions > 8:
+        return np.empty((len(edges), 0), np.int8)
+    chosen = np.full((len(edges), 256), NOTHING, np.int8)
+    sets = np.arange(256)
+    for state, targets in enumerate(edges):
+        for target in reversed(targets):
+            if target == ACCEPT:
+                chosen[state] = ACCEPT
+            elif target >= 0:
+                chosen[state, sets >> target & 1 == 1] = target
+    return chosen
 
 
 def _set_of(positions: list[int], words: int) -> UInt64s:

@@ -9,9 +9,10 @@ taken: that is the preferred match, and no step is ever taken back.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from sparkcep.engine.automaton import ACCEPT
@@ -26,6 +27,8 @@ from sparkcep.engine.matches import (
     UInt64s,
 )
 
+Int8s: TypeAlias = npt.NDArray[np.int8]
+
 NOTHING = -3
 MIN_BLOCK = 1024
 FOUND, NOT_BOUND, FIRST_ROW = 0, -1, -2
@@ -37,6 +40,7 @@ _ZERO = np.uint64(0)
 
 _kernel = njit(cache=True, nogil=True)
 _inner = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_inlined = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
 
 
 class Tables(NamedTuple):
@@ -62,6 +66,9 @@ class Tables(NamedTuple):
         Index into `loops`, or −1.
     better : uint64[l, w]
         Positions that the state of a loop prefers to itself.
+    chosen : int8[p + 2, 256] | int8[p + 2, 0]
+        First edge target of a state before a row, by the set of positions that may take the row;
+        for up to 8 positions.
     """
 
     edge_offsets: Int32s
@@ -74,6 +81,7 @@ class Tables(NamedTuple):
     loops: Int32s
     loop_of: Int32s
     better: UInt64s
+    chosen: Int8s
 
 
 class Block(NamedTuple):
@@ -171,6 +179,17 @@ def _distance(first: float, last: float) -> float:
 
 
 @_inner
+def _mark_alive_byte(tables: Tables, conditions: UInt64s, first: int, top: int, closes: bool, alive: UInt64s) -> None:
+    """Fill `alive` for rows first … top; up to 8 positions and variables."""
+    satisfied, preceding, accepting = tables.satisfied[0, :, 0], tables.preceding[0, :, 0], tables.accepting[0]
+    reach = tables.accepting_at_end[0] if closes else accepting
+    for row in range(top, first - 1, -1):
+        here = satisfied[conditions[0, row] & _BYTE] & reach
+        alive[row - first, 0] = here
+        reach = accepting | preceding[here]
+
+
+@_inner
 def _mark_alive_narrow(tables: Tables, conditions: UInt64s, first: int, top: int, closes: bool, alive: UInt64s) -> None:
     """Fill `alive` for rows first … top; up to 64 positions and variables."""
     accepting = tables.accepting[0]
@@ -210,7 +229,7 @@ def _mark_alive_wide(tables: Tables, conditions: UInt64s, first: int, top: int, 
                     reach[w] |= tables.preceding[k, byte, w]
 
 
-@_inner
+@_inlined
 def _holds(word: np.uint64, position: int) -> bool:
     """Tell whether the word of a set that `position` belongs to has its bit."""
     return bool((word >> np.uint64(position & 63)) & _ONE)
@@ -258,7 +277,9 @@ def _count_repeats(tables: Tables, rows: int, alive: UInt64s, repeats: Int32s) -
 def _mark(tables: Tables, conditions: UInt64s, first: int, rows: int, closes: bool, block: Block) -> None:
     """Do the backward pass over `rows` rows from `first` on; `closes`: the partition ends behind them."""
     top = first + rows - 1
-    if block.alive.shape[1] == 1 and conditions.shape[0] == 1:
+    if tables.chosen.shape[1] > 0 and tables.satisfied.shape[0] == 1:
+        _mark_alive_byte(tables, conditions, first, top, closes, block.alive)
+    elif block.alive.shape[1] == 1 and conditions.shape[0] == 1:
         _mark_alive_narrow(tables, conditions, first, top, closes, block.alive)
     else:
         _mark_alive_wide(tables, conditions, first, top, closes, block.alive)
@@ -294,7 +315,7 @@ def _cut_by_limit(earliest: Int32s, position: int, row: int, count: int, last: i
     return low
 
 
-@_inner
+@_inlined
 def _next_start(
     skip: int, skip_labels: Bools, start: int, end: int, run_label: Int32s, run_length: Int64s, first: int, runs: int
 ) -> int:
@@ -313,10 +334,11 @@ def _next_start(
     return FIRST_ROW if found == start else found
 
 
-@_inner
+@_inlined
 def _first_open(
     edge_offsets: Int32s,
     edge_targets: Int32s,
+    chosen: Int8s,
     alive: UInt64s,
     earliest: Int32s,
     source: int,
@@ -325,6 +347,8 @@ def _first_open(
     ends: bool,
 ) -> int:
     """Return the first edge target of `source` before block row `row` that leads to acceptance by row `last`."""
+    if chosen.shape[1] > 0 and earliest.shape[0] == 0 and row <= last:
+        return np.int32(chosen[source, alive[row, 0]])
     for edge in range(edge_offsets[source], edge_offsets[source + 1]):
         target = edge_targets[edge]
         if target < 0:
@@ -333,7 +357,7 @@ def _first_open(
         elif row <= last and _holds(alive[row, target >> 6], target):
             if earliest.shape[0] == 0 or earliest[row, target] <= last:
                 return target
-    return NOTHING
+    return np.int32(NOTHING)
 
 
 @_inner
@@ -357,7 +381,7 @@ def _read_off(
         tables.labels,
         tables.loop_of,
     )
-    alive, earliest, repeats = block.alive, block.earliest, block.repeats
+    chosen, alive, earliest, repeats = tables.chosen, block.alive, block.earliest, block.repeats
     matches, run_label, run_length, state = output.matches, output.run_label, output.run_length, output.state
     first, limited, repeating = window.first, limits.size > 0, repeats.shape[1] > 0
     start, count, runs, steps = state[ROW], state[COUNT], state[RUNS], state[STEPS]
@@ -366,7 +390,7 @@ def _read_off(
         last = (limits[start] if limited else window.end - 1) - first
         row, label, length, written = start - first, np.int32(-1), 0, runs
         steps += 1
-        target = _first_open(edge_offsets, edge_targets, alive, earliest, source, row, last, False)
+        target = _first_open(edge_offsets, edge_targets, chosen, alive, earliest, source, row, last, False)
         if target == NOTHING:
             start += 1
             continue
@@ -387,7 +411,7 @@ def _read_off(
                     taken = _cut_by_limit(earliest, target, row, taken, last)
                 row += taken
                 length += taken
-            target = _first_open(edge_offsets, edge_targets, alive, earliest, target, row, last, row == window.behind)
+            target = _first_open(edge_offsets, edge_targets, chosen, alive, earliest, target, row, last, row == window.behind)
         if target >= 0 or count == matches.shape[0]:
             break
         if length > 0:

@@ -169,7 +169,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """"coalesce": the first that is not NULL. "least"/"greatest": NULLs are passed over."""
+    """ "coalesce": the first that is not NULL. "least"/"greatest": NULLs are passed over."""
 
     function: Literal["coalesce", "least", "greatest"]
     arguments: tuple[SlotExpression, ...]

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sparkcep.engine.matches import Matches, MatchLabel, Rows
 from sparkcep.engine.measures import assemble, output_schema
-from sparkcep.engine.output import OutputRows
+from sparkcep.logical.outputs import OutputRows
 
 VARIABLES = ("A", "B", "C")
 LABELS = (MatchLabel(0, False), MatchLabel(1, False), MatchLabel(2, False), MatchLabel(1, True))

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from sparkcep.engine import aggregates, gather, measures, take
-from sparkcep.engine.output import CLASSIFIER, Aggregated, Collected, Gathered, Matched, Numbered
+from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Matched, Numbered
 from sparkcep.errors import MatchError
 from sparkcep.logical.slots import ALL_ROWS, RowSet
 from tests.engine.measure_cases import LABELS, assembled, each, matches_of, one, rows_of, values

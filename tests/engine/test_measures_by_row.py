@@ -12,7 +12,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkcep.engine.output import CLASSIFIER, Aggregated, Collected, Gathered, Matched, Numbered, OutputRows
+from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Matched, Numbered, OutputRows
 from sparkcep.logical.slots import ALL_ROWS, RowSet
 from tests.engine.measure_cases import FIRST_NUMBER, LABELS, VARIABLES, Found, Runs, assembled, values
 

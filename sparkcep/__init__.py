@@ -1,0 +1,82 @@
+"""sparkcep finds patterns of events in Spark: MATCH_RECOGNIZE for PySpark 4.
+
+Importing the package attaches ``DataFrame.match_pattern`` (classic and Connect); everything
+heavy is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sparkcep.api import match_pattern, matcher, plan, sql
+    from sparkcep.errors import (
+        BindingError,
+        MatchError,
+        PatternSyntaxError,
+        PlanError,
+        SparkcepError,
+        SparkcepWarning,
+    )
+    from sparkcep.planning.plans import Options
+    from sparkcep.spark.plan import MatchPlan
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "match_pattern": "sparkcep.api",
+    "matcher": "sparkcep.api",
+    "plan": "sparkcep.api",
+    "sql": "sparkcep.api",
+    "MatchPlan": "sparkcep.spark.plan",
+    "Options": "sparkcep.planning.plans",
+    "BindingError": "sparkcep.errors",
+    "MatchError": "sparkcep.errors",
+    "PatternSyntaxError": "sparkcep.errors",
+    "PlanError": "sparkcep.errors",
+    "SparkcepError": "sparkcep.errors",
+    "SparkcepWarning": "sparkcep.errors",
+}
+
+__all__ = [
+    "BindingError",
+    "MatchError",
+    "MatchPlan",
+    "Options",
+    "PatternSyntaxError",
+    "PlanError",
+    "SparkcepError",
+    "SparkcepWarning",
+    "match_pattern",
+    "matcher",
+    "plan",
+    "sql",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its module when it is first asked for (PEP 562)."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'sparkcep' has no attribute '{name}'")
+    return getattr(importlib.import_module(home), name)
+
+
+def _attach() -> None:
+    """Give DataFrame the method `match_pattern`; the function is the API, the method is sugar."""
+    try:
+        from pyspark.sql import DataFrame
+    except ImportError:
+        return
+
+    def match_pattern(self: DataFrame, pattern: Any, **arguments: Any) -> DataFrame:
+        """Find a row pattern; see `sparkcep.match_pattern`."""
+        from sparkcep.api import match_pattern as function
+
+        return function(self, pattern, **arguments)
+
+    DataFrame.match_pattern = match_pattern
+
+
+_attach()

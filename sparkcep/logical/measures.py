@@ -1,0 +1,164 @@
+"""Splits MEASURES into what the matcher gathers and the Spark text that finishes it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Numbered, Output
+from sparkcep.logical.bound import LateAggregate, MeasureText
+from sparkcep.logical.calls import SPARK_AGGREGATES, Aggregate, Call, Classifier, MatchNumberCall, Navigation
+from sparkcep.logical.collected import over_array
+from sparkcep.logical.hidden import HiddenColumns
+from sparkcep.logical.reader import read_expression
+from sparkcep.logical.scope import Clause, Names
+from sparkcep.logical.types import TypeOracle, decimal_digits, is_day_time, is_integral
+from sparkcep.syntax.clause import Measure
+
+NATIVE = {"count": "count", "sum": "sum", "avg": "avg", "mean": "avg", "min": "min", "max": "max"}
+_UNORDERED = ("struct", "array", "map", "variant", "interval year", "interval month", "calendar_interval")
+
+
+class MeasureBinder:
+    """Binds the measures of one clause; equal calls are gathered once.
+
+    Attributes
+    ----------
+    outputs
+        What the matcher adds to its rows.
+    late
+        Aggregates Spark computes over collected arrays afterwards.
+    bare
+        Input columns that measures name without a variable (the output row's own).
+    """
+
+    def __init__(self, names: Names, hidden: HiddenColumns, oracle: TypeOracle) -> None:
+        self.names = names
+        self.hidden = hidden
+        self.oracle = oracle
+        self.outputs: dict[Output, str] = {}
+        self.late: list[LateAggregate] = []
+        self.bare: dict[str, None] = {}
+
+    def bind(self, measure: Measure) -> MeasureText:
+        """Return the measure's text over hidden columns.
+
+        Raises
+        ------
+        BindingError
+            When a rule of MEASURES is broken.
+        """
+        clause = Clause(f"MEASURES {measure.name}", measure.expression, self.names)
+        template = read_expression(clause)
+        self.bare.update(dict.fromkeys(template.mentions))
+        return MeasureText(measure.name, template.spliced(lambda call: self._text(call, clause)), clause.title)
+
+    def _text(self, call: Call, clause: Clause) -> str:
+        if isinstance(call, MatchNumberCall):
+            return self._output(Numbered(""))
+        if isinstance(call, Navigation):
+            return self._gathered(call, clause)
+        return self._aggregated(call, clause)
+
+    def _output(self, output: Output) -> str:
+        """Return the hidden column of an output, shared by equal ones."""
+        if output not in self.outputs:
+            self.outputs[output] = self.hidden.fresh("m")
+        return self.outputs[output]
+
+    def named_outputs(self) -> tuple[Output, ...]:
+        """Return the outputs under their hidden names."""
+        return tuple(replace(output, name=name) for output, name in self.outputs.items())
+
+    def _gathered(self, call: Navigation, clause: Clause) -> str:
+        if isinstance(call.inner, Classifier):
+            gathered = Gathered("", CLASSIFIER, call.rows, call.end, call.offset, call.shift, call.final)
+        else:
+            column = self.hidden.located(call, clause.title)
+            gathered = Gathered("", column, call.rows, call.end, call.offset, 0, call.final)
+        return self._output(gathered)
+
+    # -- aggregates -------------------------------------------------------------------------------
+
+    def _aggregated(self, call: Aggregate, clause: Clause) -> str:
+        if call.function in NATIVE and not call.distinct and not call.order_by and len(call.arguments) <= 1:
+            native = self._native(call, clause)
+            if native is not None:
+                return native
+        return self._collected(call, clause)
+
+    def _native(self, call: Aggregate, clause: Clause) -> str | None:
+        """Return an aggregate that the matcher computes itself, None if it cannot."""
+        condition = self.hidden.column(call.filter, clause.title) if call.filter is not None else None
+        if not call.arguments:
+            if call.function != "count":
+                raise self._wrong(call, clause, f"{call.function.upper()} takes a column, not rows")
+            return self._output(Aggregated("", "count", None, call.rows, call.final, condition))
+        argument = call.arguments[0]
+        if isinstance(argument, Classifier):
+            return None
+        spark_type = self.oracle.types([argument], clause=clause.title)[0]
+        function = NATIVE[call.function]
+        column = self.hidden.column(argument, clause.title)
+        if function == "avg" and decimal_digits(spark_type):
+            return self._decimal_average(call, column, condition, spark_type)
+        if not _is_native(function, spark_type):
+            return None
+        return self._output(Aggregated("", function, column, call.rows, call.final, condition))  # type: ignore[arg-type]
+
+    def _decimal_average(self, call: Aggregate, column: str, condition: str | None, spark_type: str) -> str:
+        """Divide in Spark, rounded to the scale that Spark's own avg has."""
+        precision, scale = decimal_digits(spark_type) or (38, 0)
+        total = self._output(Aggregated("", "sum", column, call.rows, call.final, condition))
+        count = self._output(Aggregated("", "count", column, call.rows, call.final, condition))
+        wanted = f"decimal({min(38, precision + 4)},{min(37, scale + 4)})"
+        return f"CAST(try_divide({total}, CAST({count} AS decimal(20,0))) AS {wanted})"
+
+    def _collected(self, call: Aggregate, clause: Clause) -> str:
+        """Collect the arguments of every row into an array; Spark goes on from there."""
+        fields: dict[str, str] = {}
+        arguments = [self._field(argument, fields, clause) for argument in call.arguments]
+        keys = [self._field(key.expression, fields, clause) for key in call.order_by]
+        condition = self.hidden.column(call.filter, clause.title) if call.filter is not None else None
+        columns = tuple(fields) or (CLASSIFIER,)
+        array = self._output(Collected("", columns, call.rows, call.final, condition))
+        direct = over_array(call, array, arguments, keys)
+        if direct is not None:
+            return direct
+        if call.order_by:
+            raise self._wrong(call, clause, f"ORDER BY inside {call.function.upper()} is not supported")
+        return self._late(call, array, arguments)
+
+    def _field(self, argument: str | Classifier, fields: dict[str, str], clause: Clause) -> str:
+        """Return the struct field that holds an argument; a constant stays as it is."""
+        if isinstance(argument, str) and not self.hidden.mentions(argument):
+            return argument
+        column = CLASSIFIER if isinstance(argument, Classifier) else self.hidden.column(argument, clause.title)
+        return fields.setdefault(column, f"s.f{len(fields)}")
+
+    def _late(self, call: Aggregate, array: str, arguments: list[str]) -> str:
+        name = self.hidden.fresh("a")
+        distinct = "DISTINCT " if call.distinct else ""
+        user_defined = call.function not in SPARK_AGGREGATES
+        item = f"{self.hidden.prefix}_s"
+        fields = [f"{item}.{text[2:]}" if text.startswith("s.f") else text for text in arguments]
+        self.late.append(
+            LateAggregate(name, array, f"{call.function}({distinct}{', '.join(fields)})", user_defined)
+        )
+        return name
+
+    def _wrong(self, call: Aggregate, clause: Clause, message: str) -> Exception:
+        return clause.error("WRONG_AGGREGATE", message, call.span.start, call.span.end)
+
+
+def _is_native(function: str, spark_type: str) -> bool:
+    """Tell whether the matcher computes an aggregate over a type exactly as Spark does."""
+    if function == "count":
+        return True
+    number = is_integral(spark_type) or spark_type in ("double", "float")
+    if function == "avg":
+        return number
+    if function == "sum":
+        return number or decimal_digits(spark_type) is not None or is_day_time(spark_type)
+    collated = spark_type.startswith("string collate") and spark_type != "string collate UTF8_BINARY"
+    return not collated and not spark_type.startswith(_UNORDERED) and not re.match(r"time(\(|$)", spark_type)

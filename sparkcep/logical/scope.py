@@ -1,0 +1,104 @@
+"""What a name may mean inside one clause: pattern variables, unions, input columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sparkcep.errors import BindingError, Span, did_you_mean
+from sparkcep.logical.slots import ALL_ROWS, RowSet
+from sparkcep.syntax.clause import Fragment
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """All names of one MATCH_RECOGNIZE clause and its input.
+
+    Attributes
+    ----------
+    variables
+        Primary variables in pattern order; their position is their index.
+    subsets
+        Union variables and the primary variables they stand for.
+    columns
+        Names of the input columns.
+    aliases
+        Names the input relation may be called by.
+    is_aggregate
+        Tells whether a function that is not in the list of Spark's own aggregates is one.
+    """
+
+    variables: tuple[str, ...]
+    subsets: dict[str, tuple[str, ...]]
+    columns: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+    is_aggregate: Callable[[str], bool] = field(default=lambda _name: False)
+
+    def rows_of(self, variable: str | None) -> RowSet:
+        """Return the rows a variable stands for; None stands for all rows of the match."""
+        if variable is None:
+            return ALL_ROWS
+        members = self.subsets.get(variable, (variable,))
+        return RowSet(frozenset(self.variables.index(name) for name in members))
+
+    def is_variable(self, name: str) -> bool:
+        """Tell whether `name` (in normal form) is a primary or union variable."""
+        return name in self.variables or name in self.subsets
+
+    def column(self, name: str) -> str | None:
+        """Return the input column that Spark would take `name` for (case does not matter)."""
+        folded = name.lower()
+        return next((column for column in self.columns if column.lower() == folded), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One expression's place: what it is called in messages, and the rules that hold there."""
+
+    title: str
+    fragment: Fragment
+    names: Names
+    tested: str | None = None
+
+    @property
+    def in_define(self) -> bool:
+        """Whether this is a condition of DEFINE (else a measure)."""
+        return self.tested is not None
+
+    def error(
+        self,
+        code: str,
+        message: str,
+        start: int,
+        end: int,
+        *,
+        found: str | None = None,
+        allowed: str | None = None,
+        hint: str | None = None,
+    ) -> BindingError:
+        """Return an error that underlines ``fragment.text[start:end]`` in its source."""
+        source = self.fragment.source
+        base = self.fragment.span.start if source is not None else 0
+        return BindingError(
+            code,
+            message,
+            clause=self.title,
+            text=source if source is not None else self.fragment.text,
+            span=Span(base + start, base + end),
+            found=found,
+            allowed=allowed,
+            hint=hint,
+        )
+
+    def unknown_variable(self, name: str, start: int, end: int) -> BindingError:
+        """Return the error for a qualifier that is neither a variable nor a column."""
+        known = (*self.names.variables, *self.names.subsets)
+        return self.error(
+            "UNKNOWN_VARIABLE",
+            f"'{name}' is neither a pattern variable nor a column",
+            start,
+            end,
+            found=name,
+            allowed=", ".join(known),
+            hint=did_you_mean(name, (*known, *self.names.columns)) or f"add {name} to PATTERN or SUBSET",
+        )

@@ -1,0 +1,1 @@
+"""Chooses who finds the matches, and says why."""

@@ -1,0 +1,218 @@
+"""The matcher inside ``mapInArrow``: batches of sorted, numbered rows in, matches out.
+
+Rows come as Spark sorted them; bit 0 of the first mask column says where a partition starts,
+so groups are exactly Spark's. Complete groups are matched many at a time; the open group is
+carried over batches; with WITHIN, what can no longer take part is let go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sparkcep.engine.automaton import Automaton
+from sparkcep.engine.backtrack import backtrack
+from sparkcep.engine.columns import condition_words, decode_operands, group_starts, order_values
+from sparkcep.engine.matches import Int64s, Matches, MatchLabel, Rows, Search, SearchFault, UInt64s
+from sparkcep.engine.measures import assemble
+from sparkcep.logical.outputs import OutputRows
+from sparkcep.engine.program import Program
+from sparkcep.engine.slots import SlotCode
+from sparkcep.engine.sweep import sweep
+from sparkcep.errors import MatchError
+from sparkcep.logical.slots import Operand
+
+ROWS_PER_CALL = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class MatchTask:
+    """What a worker needs: plain data, no Spark, no SQL.
+
+    Attributes
+    ----------
+    automaton
+        For the sweep; None lets the backtracker run `program` with `code`.
+    masks
+        The mask columns' names; the first one holds the partition starts.
+    always
+        Bits of variables without a row-only condition.
+    order
+        The first order column, if WITHIN measures it; `order_name` is the user's name for it.
+    keys
+        Partition columns, for messages.
+    target
+        The skip target's name, for messages.
+    """
+
+    labels: tuple[MatchLabel, ...]
+    automaton: Automaton | None
+    program: Program | None
+    code: SlotCode | None
+    operands: tuple[Operand, ...]
+    masks: tuple[str, ...]
+    always: tuple[int, ...]
+    order: str | None
+    order_name: str
+    search: Search
+    output: OutputRows
+    keys: tuple[str, ...]
+    target: str | None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a match is bounded, so that an open group can be matched in parts."""
+        return self.search.within is not None or self.search.max_rows is not None
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Match the rows of one Spark partition."""
+        matcher = RowMatcher(self)
+        for batch in batches:
+            yield from matcher.push(batch)
+        yield from matcher.finish()
+
+
+class RowMatcher:
+    """Push batches, get output batches; the state is the open group and nothing else."""
+
+    def __init__(self, task: MatchTask) -> None:
+        self.task = task
+        self.always: UInt64s = np.array(task.always, dtype=np.uint64)
+        self.pending: list[pa.RecordBatch] = []
+        self.pending_rows = 0
+        self.last_start = 0
+        self.wait_until = ROWS_PER_CALL
+        self.next_number = 1
+        self.continued = False
+        self.covered = 0
+
+    def push(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Take a batch; match what is complete once enough rows have come."""
+        if batch.num_rows == 0:
+            return
+        starts = group_starts(batch.column(self.task.masks[0]))
+        if len(starts):
+            self.last_start = self.pending_rows + int(starts[-1])
+        self.pending.append(batch)
+        self.pending_rows += batch.num_rows
+        if self.pending_rows < self.wait_until:
+            return
+        if self.last_start > 0:
+            yield from self._match_complete()
+        elif self.task.bounded:
+            yield from self._match_open()
+        # An open group alone: look again when it has doubled, so that copying stays linear.
+        self.wait_until = max(ROWS_PER_CALL, 2 * self.pending_rows)
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """Match what is left; the last group ends here."""
+        if self.pending_rows:
+            table = pa.Table.from_batches(self.pending).combine_chunks()
+            yield from self._matched(table, complete=True)
+        self.pending, self.pending_rows, self.last_start = [], 0, 0
+
+    def _match_complete(self) -> Iterator[pa.RecordBatch]:
+        """Match all groups but the last, which stays."""
+        table = pa.Table.from_batches(self.pending)
+        yield from self._matched(table.slice(0, self.last_start).combine_chunks(), complete=True)
+        self._keep(table.slice(self.last_start))
+        self.continued, self.next_number, self.covered = False, 1, 0
+
+    def _match_open(self) -> Iterator[pa.RecordBatch]:
+        """Match the starts of the open group whose window is closed, and let their rows go."""
+        table = pa.Table.from_batches(self.pending).combine_chunks()
+        matches = yield from self._matched(table, complete=False)
+        if matches.resume > 0:
+            self.continued = True
+            self.next_number = matches.next_number
+            last_end = int(matches.end.max()) if len(matches.end) else 0
+            self.covered = max(last_end, self.covered) - matches.resume
+            self._keep(table.slice(matches.resume))
+
+    def _keep(self, rest: pa.Table) -> None:
+        # take copies, so that the rows before it are really let go
+        rest = rest.take(np.arange(rest.num_rows)).combine_chunks()
+        self.pending = rest.to_batches()
+        self.pending_rows = rest.num_rows
+        self.last_start = 0
+
+    def _matched(self, table: pa.Table, *, complete: bool) -> Iterator[pa.RecordBatch]:
+        """Run the kernel over whole groups; yields the output, returns the matches."""
+        rows = self._rows(table, complete)
+        try:
+            matches = self._found(table, rows)
+        except SearchFault as fault:
+            raise self._told(fault, table) from None
+        batch = assemble(table, rows, matches, self.task.labels, self.task.output, covered=max(self.covered, 0))
+        if batch.num_rows:
+            yield batch
+        return matches
+
+    def _found(self, table: pa.Table, rows: Rows) -> Matches:
+        task = self.task
+        if task.automaton is not None:
+            return sweep(task.automaton, rows, task.search)
+        assert task.program is not None
+        assert task.code is not None
+        decoded = decode_operands(table, task.operands, task.code.literals)
+        rows.integers, rows.integer_nulls = decoded.integers, decoded.integer_nulls
+        rows.floats, rows.float_nulls = decoded.floats, decoded.float_nulls
+        return backtrack(task.program, task.code, rows, task.search, decoded.codes)
+
+    def _rows(self, table: pa.Table, complete: bool) -> Rows:
+        masks = [table.column(name) for name in self.task.masks]
+        starts = group_starts(masks[0])
+        if len(starts) == 0 or starts[0] != 0:
+            starts = np.concatenate([np.zeros(1, np.int64), starts])
+        offsets: Int64s = np.concatenate([starts, np.array([table.num_rows], np.int64)]).astype(np.int64)
+        return Rows(
+            group_offsets=offsets,
+            conditions=condition_words(masks, self.always),
+            order=self._order(table),
+            first_number=self.next_number,
+            at_start=not self.continued,
+            complete=complete,
+        )
+
+    def _order(self, table: pa.Table) -> Int64s | None:
+        if self.task.order is None:
+            return None
+        column = table.column(self.task.order)
+        if column.null_count:
+            row = int(np.flatnonzero(column.is_null().to_numpy())[0])
+            raise MatchError(
+                "NULL_ORDER_VALUE",
+                f"WITHIN measures '{self.task.order_name}', which is NULL in partition {self._partition(table, row)}",
+                clause="WITHIN",
+                found="NULL",
+                hint="filter such rows, or pass null_order_value='drop'",
+            )
+        return order_values(column)  # type: ignore[return-value]
+
+    def _partition(self, table: pa.Table, row: int) -> str:
+        """Name the partition of a row: ``tail_number = N14228``."""
+        keys = [f"{name} = {table.column(name)[row].as_py()!r}" for name in self.task.keys]
+        return ", ".join(keys) if keys else "(the only one)"
+
+    def _told(self, fault: SearchFault, table: pa.Table) -> MatchError:
+        partition = self._partition(table, fault.row)
+        place = f"partition {partition}, match {fault.number}"
+        if fault.kind == "budget":
+            return MatchError(
+                "WORK_BUDGET_EXCEEDED",
+                f"more than {self.task.search.max_steps:,} steps in {place}",
+                clause="PATTERN",
+                hint="add WITHIN, narrow the first variable's condition, or raise Options(max_steps=…)",
+            )
+        target = self.task.target
+        what = "took no row" if fault.kind == "target not bound" else "is the first row of the match: no progress"
+        return MatchError(
+            "SKIP_TARGET_NOT_FOUND" if fault.kind == "target not bound" else "SKIP_TO_FIRST_ROW",
+            f"AFTER MATCH SKIP TO {target}: {target} {what} ({place})",
+            clause="AFTER MATCH SKIP",
+            found=target,
+            hint="skip to a variable that every match has behind its first row, or to the next row",
+        )

@@ -1,0 +1,129 @@
+"""The way back: the matcher's rows become the result, with every measure finished by Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.window import Window
+
+from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Matched, Numbered, Output, OutputRows
+from sparkcep.logical.bound import LateAggregate, LogicalMatch
+from sparkcep.spark.types import brought_back, expression, needs_escort, quoted
+
+Kinds = Mapping[str, T.DataType]
+
+
+def output_type(output: Output, kinds: Kinds) -> T.DataType:
+    """Return Spark's type of a column the matcher adds; `kinds` are the types of its input columns."""
+    match output:
+        case Numbered():
+            return T.LongType()
+        case Matched():
+            return T.BooleanType()
+        case Gathered(column=column):
+            return _kind(column, kinds)
+        case Collected(columns=columns):
+            fields = [T.StructField(f"f{i}", _kind(name, kinds)) for i, name in enumerate(columns)]
+            return T.ArrayType(T.StructType(fields))
+        case Aggregated(function=function, column=column):
+            return _aggregate_type(function, T.LongType() if column is None else kinds[column])
+
+
+def _kind(column: str, kinds: Kinds) -> T.DataType:
+    return T.StringType() if column == CLASSIFIER else kinds[column]
+
+
+def _aggregate_type(function: str, kind: T.DataType) -> T.DataType:
+    if function == "count":
+        return T.LongType()
+    if function == "avg":
+        return T.DoubleType()
+    if function != "sum":
+        return kind
+    if isinstance(kind, T.IntegralType):
+        return T.LongType()
+    if isinstance(kind, T.FractionalType) and not isinstance(kind, T.DecimalType):
+        return T.DoubleType()
+    if isinstance(kind, T.DecimalType):
+        return T.DecimalType(min(38, kind.precision + 10), kind.scale)
+    return kind
+
+
+def matcher_schema(output: OutputRows, sent: T.StructType) -> T.StructType:
+    """Return the schema of the rows the matcher emits, everything nullable."""
+    kinds = {field.name: field.dataType for field in sent.fields}
+    passed = [T.StructField(name, kinds[name]) for name in output.passed]
+    return T.StructType([*passed, *(T.StructField(o.name, output_type(o, kinds)) for o in output.outputs)])
+
+
+def finished(
+    matched: DataFrame, match: LogicalMatch, output: OutputRows, originals: Kinds, alias: str | None
+) -> DataFrame:
+    """Return the result: passed columns and finished measures, in the standard's order.
+
+    Parameters
+    ----------
+    matched
+        What the matcher emitted.
+    originals
+        Types that columns had before they were escorted through the matcher.
+    alias
+        Name the input relation is called by in expressions.
+    """
+    frame = _restored(matched, output, originals)
+    for late in match.late_aggregates:
+        frame = _aggregated(frame, late, match.prefix)
+    named = frame.alias(alias) if alias else frame
+    measures = []
+    for measure in match.measures:
+        column = expression(measure.text, measure.clause, named)
+        if output.unmatched:
+            column = F.when(F.col(f"{match.prefix}_matched"), column)
+        measures.append(column.alias(measure.name))
+    leading = _leading(match, output)
+    rest = [name for name in output.passed if name not in leading]
+    return named.select(*(F.col(quoted(n)) for n in leading), *measures, *(F.col(quoted(n)) for n in rest))
+
+
+def _leading(match: LogicalMatch, output: OutputRows) -> list[str]:
+    """Partition and order columns come before the measures."""
+    if match.rows_per_match == "one":
+        return list(output.passed)
+    orders = {key.expression.strip("`").lower() for key in match.order_by}
+    keys = len(match.partition_by)
+    return [*output.passed[:keys], *(name for name in output.passed[keys:] if name.lower() in orders)]
+
+
+def _restored(matched: DataFrame, output: OutputRows, originals: Kinds) -> DataFrame:
+    sources = {o.name: o.column for o in output.outputs if isinstance(o, Gathered)}
+    columns = []
+    changed = False
+    for name in matched.columns:
+        kind = originals.get(sources.get(name, name))
+        if kind is not None and needs_escort(kind):
+            columns.append(brought_back(name, kind))
+            changed = True
+        else:
+            columns.append(F.col(quoted(name)))
+    return matched.select(*columns) if changed else matched
+
+
+def _aggregated(frame: DataFrame, late: LateAggregate, prefix: str) -> DataFrame:
+    """Let Spark aggregate a collected array: explode it, group by row, put the value beside the row."""
+    row, item, at = f"{prefix}_row", f"{prefix}_s", f"{prefix}_at"
+    others = frame.columns
+    numbered = frame.withColumn(row, F.monotonically_increasing_id())
+    exploded = numbered.select("*", F.posexplode_outer(late.collected).alias(at, item))
+    if late.user_defined:
+        # Python aggregates take no FILTER and no company: compute them over a window instead.
+        value = F.expr(late.text).over(Window.partitionBy(row))
+        valued = exploded.select("*", value.alias(late.name)).where(F.coalesce(F.col(at), F.lit(0)) == 0)
+        kept = F.when(F.col(at).isNotNull(), F.col(late.name)).alias(late.name)
+        return valued.select(*(F.col(quoted(name)) for name in others), kept)
+    value = F.expr(f"{late.text} FILTER (WHERE {at} IS NOT NULL)").alias(late.name)
+    whole = F.first(F.struct(*(F.col(quoted(name)) for name in others))).alias(item)
+    grouped = exploded.groupBy(row).agg(whole, value)
+    return grouped.select(f"{item}.*", late.name)

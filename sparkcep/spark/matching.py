@@ -1,0 +1,161 @@
+"""From a bound clause to a DataFrame: prepare, match in ``mapInArrow``, finish. Runs no job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T  # noqa: N812
+
+from sparkcep.engine.automaton import Automaton, compile_automaton
+from sparkcep.engine.matches import PAST_LAST_ROW, TO_FIRST, TO_LAST, TO_NEXT_ROW, MatchLabel, Search
+from sparkcep.logical.outputs import Gathered, Matched, Output, OutputRows
+from sparkcep.engine.program import Program, compile_program
+from sparkcep.engine.slots import SlotCode, lower
+from sparkcep.errors import BindingError, PlanError
+from sparkcep.logical.bound import LogicalMatch
+from sparkcep.logical.slots import ALL_ROWS, SlotConditions
+from sparkcep.logical.types import decimal_digits, is_integral
+from sparkcep.planning.planner import choose
+from sparkcep.planning.plans import Decision, Options
+from sparkcep.spark.batch import MatchTask
+from sparkcep.spark.finish import finished, matcher_schema
+from sparkcep.spark.prepare import Preparation, Prepared, Source
+from sparkcep.syntax.clause import Within
+
+SKIPS = {"past last row": PAST_LAST_ROW, "to next row": TO_NEXT_ROW, "to first": TO_FIRST, "to last": TO_LAST}
+DAY_IN_MICROSECONDS = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A pattern compiled for the engine that was chosen."""
+
+    decision: Decision
+    automaton: Automaton | None
+    program: Program
+    code: SlotCode
+    too_large: str | None
+
+    @property
+    def labels(self) -> tuple[MatchLabel, ...]:
+        """The labels of the compiled form that runs."""
+        return self.program.labels if self.automaton is None else self.automaton.labels
+
+
+def compiled(match: LogicalMatch, options: Options) -> Compiled:
+    """Compile the pattern and choose the engine."""
+    too_large = None
+    automaton: Automaton | None = None
+    try:
+        automaton = compile_automaton(match.pattern, match.variables)
+    except PlanError as error:
+        too_large = error.message
+    states = len(automaton.positions) if automaton is not None else None
+    decision = choose(match, options, states=states, too_large=too_large)
+    slots = match.slots or SlotConditions(match.variables, (), tuple(None for _ in match.variables))
+    program = compile_program(match.pattern, match.variables)
+    used = automaton if decision.chosen.name == "sweep" else None
+    return Compiled(decision, used, program, lower(slots), too_large)
+
+
+def matched_frame(source: Source, match: LogicalMatch, plan: Compiled, options: Options) -> DataFrame:
+    """Return the DataFrame of matches."""
+    prepared = Preparation(source, match).prepared()
+    output = output_rows(match, prepared)
+    task = MatchTask(
+        labels=plan.labels,
+        automaton=plan.automaton,
+        program=plan.program if plan.automaton is None else None,
+        code=plan.code if plan.automaton is None else None,
+        operands=match.slots.operands if match.slots is not None and plan.automaton is None else (),
+        masks=prepared.masks,
+        always=_always(match),
+        order=prepared.order,
+        order_name=match.order_by[0].expression,
+        search=_search(match, prepared, options),
+        output=output,
+        keys=prepared.keys,
+        target=match.after_match.target,
+    )
+    schema = matcher_schema(output, prepared.frame.schema)
+    emitted = prepared.frame.mapInArrow(task.run, schema)
+    return finished(emitted, match, output, prepared.originals, source.alias)
+
+
+def output_rows(match: LogicalMatch, prepared: Prepared) -> OutputRows:
+    """Return what the matcher shall emit."""
+    outputs: list[Output] = list(match.outputs)
+    one = match.rows_per_match == "one"
+    if one:
+        passed = set(prepared.passed)
+        outputs += [Gathered(name, name, ALL_ROWS, "last") for name in match.bare_columns if name not in passed]
+    unmatched = match.rows_per_match == "all with unmatched"
+    if unmatched:
+        outputs.append(Matched(f"{match.prefix}_matched"))
+    return OutputRows(
+        mode="one" if one else "all",
+        show_empty=match.rows_per_match in ("all", "all with unmatched"),
+        unmatched=unmatched,
+        passed=prepared.passed,
+        outputs=tuple(outputs),
+        variables=match.variables,
+    )
+
+
+def _always(match: LogicalMatch) -> tuple[int, ...]:
+    """Bits of variables whose condition has no row-only part."""
+    words = [0] * max(1, -(-len(match.variables) // 64))
+    for index, condition in enumerate(match.conditions):
+        if condition.row_only is None:
+            words[index // 64] |= 1 << (index % 64)
+    return tuple(words)
+
+
+def _search(match: LogicalMatch, prepared: Prepared, options: Options) -> Search:
+    rows = match.skip_rows.variables if match.skip_rows is not None else None
+    search = Search(
+        skip=SKIPS[match.after_match.mode],
+        skip_variables=tuple(sorted(rows)) if rows else (),
+        max_steps=options.max_steps,
+    )
+    if match.within is None:
+        return search
+    if match.within.unit == "events":
+        return replace(search, max_rows=int(match.within.amount) - (not match.within.inclusive))
+    assert prepared.order_type is not None
+    return _limited(search, match.within, prepared.order_type)
+
+
+def _limited(search: Search, within: Within, kind: T.DataType) -> Search:
+    """Take the window to the units of the order values, its edge included for whole numbers."""
+    amount = Fraction(str(within.amount))
+    name = kind.simpleString()
+    temporal = name in ("date", "timestamp", "timestamp_ntz")
+    if temporal != (within.unit == "interval"):
+        wanted = "an interval" if temporal else "a number"
+        raise BindingError(
+            "WRONG_WITHIN",
+            f"the first order column is {name}: WITHIN takes {wanted}",
+            clause="WITHIN",
+            found=str(within.amount) if within.unit == "number" else "an interval",
+            hint="'30 minutes', '1 day'" if temporal else "a number in units of the order column",
+        )
+    if name == "date":
+        amount /= DAY_IN_MICROSECONDS
+    digits = decimal_digits(name)
+    if temporal or is_integral(name) or (digits is not None and digits[0] <= 18):
+        amount *= 10 ** (digits[1] if digits else 0)
+        whole = amount.numerator // amount.denominator
+        exact = amount.denominator == 1
+        return replace(search, within=whole - (exact and not within.inclusive))
+    if name in ("float", "double"):
+        return replace(search, within=float(amount), inclusive=within.inclusive)
+    raise BindingError(
+        "WRONG_WITHIN",
+        f"WITHIN cannot measure '{name}'",
+        clause="WITHIN",
+        found=name,
+        allowed="numbers, decimals of up to 18 digits, dates, timestamps",
+    )

@@ -1,0 +1,85 @@
+"""A planned match: what `sparkcep.plan` returns."""
+
+from __future__ import annotations
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from sparkcep.explain import explained
+from sparkcep.logical.binder import bind
+from sparkcep.planning.plans import Options
+from sparkcep.spark.matching import Compiled, compiled, matched_frame
+from sparkcep.spark.prepare import Source
+from sparkcep.spark.types import SparkTypes, quoted
+from sparkcep.syntax.clause import MatchRecognize
+
+_AGGREGATES: dict[str, bool] = {}
+
+
+class MatchPlan:
+    """A pattern bound to an input, with the engine that was chosen for it.
+
+    Attributes
+    ----------
+    match
+        The bound pattern.
+    compiled
+        The compiled pattern and the planner's decision.
+    """
+
+    def __init__(self, source: Source, clause: MatchRecognize, options: Options) -> None:
+        self._source = source
+        self._options = options
+        aliases = (source.alias,) if source.alias else ()
+        frame = source.frame.alias(source.alias) if source.alias else source.frame
+        self.match = bind(
+            clause,
+            source.frame.columns,
+            SparkTypes(frame),
+            aliases=aliases,
+            is_aggregate=lambda name: _is_aggregate(source.frame, name),
+        )
+        self.compiled: Compiled = compiled(self.match, options)
+
+    def dataframe(self) -> DataFrame:
+        """Return the DataFrame of matches; runs no job."""
+        return matched_frame(self._source, self.match, self.compiled, self._options)
+
+    def explain(self, format: str = "text") -> str:
+        """Say how the pattern will be matched: engine, reasons, conditions, program.
+
+        Parameters
+        ----------
+        format
+            "text", or "mermaid" for a flow chart of the way of the data.
+        """
+        return explained(self.match, self.compiled, format)
+
+
+def _is_aggregate(frame: DataFrame, name: str) -> bool:
+    """Tell whether a function that is not in our list is an aggregate; asks Spark's catalog once a name."""
+    known = _AGGREGATES.get(name.lower())
+    if known is None:
+        known = not hasattr(F, name.lower()) and _found_aggregate(frame, name)
+        _AGGREGATES[name.lower()] = known
+    return known
+
+
+def _found_aggregate(frame: DataFrame, name: str) -> bool:
+    catalog = frame.sparkSession.catalog
+    if not catalog.functionExists(quoted(name)):
+        return False
+    home = catalog.getFunction(quoted(name)).className
+    if home.startswith("org.apache.spark.sql.catalyst.expressions."):
+        return ".aggregate." in home
+    return _needs_grouping(frame, f"{name}(NULL)") or _needs_grouping(frame, f"{name}(NULL, NULL)")
+
+
+def _needs_grouping(frame: DataFrame, call: str) -> bool:
+    """An aggregate cannot stand beside a plain column."""
+    try:
+        _ = frame.select(F.expr(call), F.col(quoted(frame.columns[0]))).schema
+    except AnalysisException as error:
+        return "GROUP" in (error.getCondition() or str(error))
+    return False

@@ -1,0 +1,321 @@
+"""Columns on their way to the matcher: hidden values, numbered rows, the mask of bits.
+
+Everything that looks at one row is computed before the shuffle. One window numbers the rows and
+fetches neighbours, so Spark does one exchange and one sort. What needs neighbours is computed
+behind it, and only the columns the matcher needs go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.window import Window, WindowSpec
+
+from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Output
+from sparkcep.errors import BindingError, PlanError
+from sparkcep.logical.bound import LogicalMatch
+from sparkcep.logical.calls import SortKey
+from sparkcep.spark.types import analysed, escorted, expression, hidden_interval, needs_escort, quoted
+
+VARIABLES_PER_MASK = 62
+_MASK_TYPES = ((7, "tinyint"), (15, "smallint"), (31, "int"), (63, "bigint"))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the rows come from, and how the caller speaks of them.
+
+    Attributes
+    ----------
+    frame
+        The input, with a hidden column for every Column the caller passed in place of text.
+    columns
+        Names of the caller's own columns.
+    alias
+        Name the input relation is called by in expressions.
+    sort_orders
+        Sort orders passed as Columns, by the placeholder that stands for them in ORDER BY.
+    drop_null_order
+        Whether rows with a NULL first order value are dropped.
+    """
+
+    frame: DataFrame
+    columns: tuple[str, ...]
+    alias: str | None = None
+    sort_orders: dict[str, Column] = field(default_factory=dict)
+    drop_null_order: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Rows ready for the matcher.
+
+    Attributes
+    ----------
+    frame
+        Sorted within partitions: masks, keys, and what the matcher reads and hands on.
+    keys
+        Names of the partition columns.
+    order
+        The column WITHIN measures, if it does.
+    passed
+        Columns handed on to the result.
+    originals
+        Types of the columns before any was changed to cross into Python.
+    """
+
+    frame: DataFrame
+    keys: tuple[str, ...]
+    order: str | None
+    order_type: T.DataType | None
+    masks: tuple[str, ...]
+    passed: tuple[str, ...]
+    originals: dict[str, T.DataType]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderColumn:
+    """One key of ORDER BY: a column of the frame, or a sort order the caller made."""
+
+    name: str | None
+    key: SortKey | None
+    given: Column | None = None
+
+    @property
+    def column(self) -> Column:
+        """The sort order for the window."""
+        if self.given is not None:
+            return self.given
+        assert self.name is not None
+        assert self.key is not None
+        column = F.col(quoted(self.name))
+        if self.key.ascending:
+            return column.asc_nulls_first() if self.key.nulls_first else column.asc_nulls_last()
+        return column.desc_nulls_first() if self.key.nulls_first else column.desc_nulls_last()
+
+
+class Preparation:
+    """Builds the prepared frame of one match, step by step."""
+
+    def __init__(self, source: Source, match: LogicalMatch) -> None:
+        self.source = source
+        self.match = match
+        self.alias = source.alias
+        self.inputs = list(source.frame.columns)
+        self.aliased = source.frame.alias(source.alias) if source.alias else source.frame
+
+    def prepared(self) -> Prepared:
+        """Return the frame; runs no job."""
+        keys, key_columns = self._keys()
+        orders, order_columns = self._orders()
+        masks = self._mask_names()
+        early = {**key_columns, **order_columns, **self._computed(), **self._early_masks(masks)}
+        for name in self._carried(keys):
+            early.setdefault(name, F.col(quoted(name)))
+        frame = self.aliased.select(*(column.alias(name) for name, column in early.items()))
+        if self.source.drop_null_order and orders[0].name is not None:
+            frame = frame.where(F.col(quoted(orders[0].name)).isNotNull())
+        frame = self._behind_window(self._numbered(frame, keys, orders))
+        within = self._measured(orders[0])
+        passed = self._passed(keys, orders)
+        kinds = {field.name: field.dataType for field in frame.schema.fields}
+        sent = self._sent(frame, kinds, masks, within, passed)
+        return Prepared(sent, keys, within, kinds[within] if within else None, masks, passed, kinds)
+
+    # -- before the shuffle ---------------------------------------------------------------------
+
+    def _keys(self) -> tuple[tuple[str, ...], dict[str, Column]]:
+        """Partition columns under Spark's own names."""
+        columns: dict[str, Column] = {}
+        for fragment in self.match.partition_by:
+            column = expression(fragment.text, "PARTITION BY", self.aliased)
+            selected = analysed(
+                lambda column=column: self.aliased.select(column).columns, fragment.text, "PARTITION BY", self.inputs
+            )
+            name = next((own for own in self.inputs if own == selected[0]), selected[0])
+            columns[name] = column
+        return tuple(columns), columns
+
+    def _orders(self) -> tuple[tuple[OrderColumn, ...], dict[str, Column]]:
+        orders: list[OrderColumn] = []
+        columns: dict[str, Column] = {}
+        for position, key in enumerate(self.match.order_by):
+            given = self.source.sort_orders.get(key.expression)
+            if given is not None:
+                orders.append(OrderColumn(None, None, given))
+                continue
+            own = next((name for name in self.inputs if name.lower() == key.expression.strip("`").lower()), None)
+            name = own or f"{self.match.prefix}_o{position}"
+            column = expression(key.expression, "ORDER BY", self.aliased)
+            analysed(lambda column=column: self.aliased.select(column).schema, key.expression, "ORDER BY", self.inputs)
+            columns[name] = column
+            orders.append(OrderColumn(name, key))
+        return tuple(orders), columns
+
+    def _computed(self) -> dict[str, Column]:
+        return {column.name: self._checked(column.text, column.clause) for column in self.match.hidden}
+
+    def _checked(self, text: str, clause: str) -> Column:
+        return expression(text, clause, self.aliased)
+
+    def _mask_names(self) -> tuple[str, ...]:
+        words = max(1, -(-len(self.match.variables) // VARIABLES_PER_MASK))
+        return tuple(f"{self.match.prefix}_k{word}" for word in range(words))
+
+    def _early_masks(self, masks: tuple[str, ...]) -> dict[str, Column]:
+        """Bits of conditions over one row: one narrow column instead of all they read."""
+        found: dict[str, Column] = {}
+        for word, name in enumerate(masks):
+            bits = self._bits(word, numbered=False)
+            if bits is not None:
+                found[name] = bits.cast(self._mask_type(word))
+        return found
+
+    def _bits(self, word: int, *, numbered: bool) -> Column | None:
+        total: Column | None = None
+        first = word * VARIABLES_PER_MASK
+        for position, condition in enumerate(self.match.conditions[first : first + VARIABLES_PER_MASK]):
+            row_only = condition.row_only
+            if row_only is None or row_only.numbered is not numbered:
+                continue
+            holds = self._checked(row_only.text, f"DEFINE {condition.variable}")
+            bit = F.when(holds, F.lit(1 << (position + 1)).cast("bigint")).otherwise(F.lit(0).cast("bigint"))
+            total = bit if total is None else total.bitwiseOR(bit)
+        return total
+
+    def _mask_type(self, word: int) -> str:
+        variables = len(self.match.variables) - word * VARIABLES_PER_MASK
+        bits = 1 + min(VARIABLES_PER_MASK, variables)
+        return next(name for width, name in _MASK_TYPES if bits <= width)
+
+    def _carried(self, keys: tuple[str, ...]) -> tuple[str, ...]:
+        """Input columns that are needed behind the shuffle."""
+        if self.match.rows_per_match != "one":
+            return tuple(dict.fromkeys([*keys, *self.inputs]))
+        needed: dict[str, None] = dict.fromkeys(keys)
+        late = [
+            *self.match.numbered,
+            *(c.row_only for c in self.match.conditions if c.row_only and c.row_only.numbered),
+        ]
+        for text in late:
+            needed.update(dict.fromkeys(text.mentions))
+        needed.update(dict.fromkeys(self._read_columns()))
+        needed.update(dict.fromkeys(step.column for step in self.match.neighbours))
+        return tuple(name for name in needed if name in self.inputs or name in keys)
+
+    def _read_columns(self) -> Iterable[str]:
+        """Columns the matcher reads: operands, gathered and aggregated values, bare columns."""
+        if self.match.slots is not None:
+            yield from (operand.column for operand in self.match.slots.operands)
+        for output in self.match.outputs:
+            yield from columns_of(output)  # type: ignore[arg-type]
+        yield from self.match.bare_columns
+
+    # -- the window and behind it -----------------------------------------------------------------
+
+    def _numbered(self, frame: DataFrame, keys: tuple[str, ...], orders: tuple[OrderColumn, ...]) -> DataFrame:
+        """Number the rows and fetch neighbours in one window."""
+        window = _window(keys, orders)
+        fetched = [F.row_number().over(window).alias(f"{self.match.prefix}_r")]
+        for step in self.match.neighbours:
+            column = F.col(quoted(step.column))
+            moved = F.lag(column, -step.shift) if step.shift < 0 else F.lead(column, step.shift)
+            fetched.append(moved.over(window).alias(step.name))
+        return frame.select("*", *fetched)
+
+    def _behind_window(self, frame: DataFrame) -> DataFrame:
+        """Compute what reads neighbours, and complete the masks."""
+        if self.alias:
+            frame = frame.alias(self.alias)
+        if self.match.numbered:
+            frame = frame.select("*", *(expression(c.text, c.clause, frame).alias(c.name) for c in self.match.numbered))
+        return frame.alias(self.alias) if self.alias else frame
+
+    def _sent(
+        self,
+        frame: DataFrame,
+        kinds: dict[str, T.DataType],
+        masks: tuple[str, ...],
+        within: str | None,
+        passed: tuple[str, ...],
+    ) -> DataFrame:
+        names: dict[str, None] = dict.fromkeys([*passed, *self._read_columns()])
+        if within is not None:
+            names[within] = None
+        columns = [self._whole_mask(word, name, name in kinds).alias(name) for word, name in enumerate(masks)]
+        for name in names:
+            if hidden_interval(kinds[name]):
+                raise PlanError(
+                    "UNSUPPORTED_TYPE",
+                    f"column '{name}' holds a year-month or calendar interval inside {kinds[name].simpleString()}, "
+                    "which Spark cannot hand to Python",
+                    hint="drop the column before matching, or take the interval out of it",
+                )
+            column = F.col(quoted(name))
+            columns.append(escorted(column, kinds[name]).alias(name) if needs_escort(kinds[name]) else column)
+        return frame.select(*columns)
+
+    def _whole_mask(self, word: int, name: str, early: bool) -> Column:
+        """The early bits, the bits over neighbours, and in the first word the partition starts."""
+        parts = [F.col(name).cast("bigint")] if early else []
+        late = self._bits(word, numbered=True)
+        if late is not None:
+            parts.append(late)
+        if word == 0:
+            starts = F.col(f"{self.match.prefix}_r") == 1
+            parts.append(F.when(starts, F.lit(1).cast("bigint")).otherwise(F.lit(0).cast("bigint")))
+        if not parts:
+            parts.append(F.lit(0).cast("bigint"))
+        total = parts[0]
+        for part in parts[1:]:
+            total = total.bitwiseOR(part)
+        return total.cast(self._mask_type(word))
+
+    def _measured(self, first: OrderColumn) -> str | None:
+        """Return the order column that WITHIN measures; it must ascend."""
+        within = self.match.within
+        if within is None or within.unit == "events":
+            return None
+        if first.name is None or first.key is None or not first.key.ascending:
+            raise BindingError(
+                "WRONG_WITHIN",
+                "WITHIN needs an ascending first order column",
+                clause="WITHIN",
+                found=self.match.order_by[0].expression + " DESC"
+                if first.key
+                else "a sort order made with Column.asc()",
+                allowed="order_by=['name']",
+                hint="name the column as text; WITHIN 'n EVENTS' works in any order",
+            )
+        return first.name
+
+    def _passed(self, keys: tuple[str, ...], orders: tuple[OrderColumn, ...]) -> tuple[str, ...]:
+        if self.match.rows_per_match == "one":
+            return keys
+        order_names = [order.name for order in orders if order.name in self.inputs]
+        return tuple(dict.fromkeys([*keys, *(name for name in order_names if name), *self.inputs]))
+
+
+def _window(keys: tuple[str, ...], orders: tuple[OrderColumn, ...]) -> WindowSpec:
+    by_order = [order.column for order in orders]
+    if not keys:
+        return Window.orderBy(*by_order)
+    return Window.partitionBy(*(F.col(quoted(key)) for key in keys)).orderBy(*by_order)
+
+
+def columns_of(output: Output) -> Iterable[str]:
+    """Return the input columns that an output reads."""
+    match output:
+        case Gathered(column=column):
+            found = [column]
+        case Aggregated(column=column, filter=condition):
+            found = [name for name in (column, condition) if name is not None]
+        case Collected(columns=columns, filter=condition):
+            found = [*columns, *([condition] if condition is not None else [])]
+        case _:
+            found = []
+    return [name for name in found if name != CLASSIFIER]

@@ -1,0 +1,130 @@
+"""Types between Spark, Arrow and kernels: what Spark says they are, and how odd ones travel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
+
+from sparkcep.errors import BindingError, Span, did_you_mean
+from sparkcep.logical.hidden import HiddenColumns
+
+_NAME = re.compile(r"with name (`[^`]+`(?:\.`[^`]+`)*) cannot be resolved")
+
+
+class SparkTypes:
+    """Asks Spark for the types of expressions; analysis only, no job.
+
+    Hidden columns and neighbours may be named: a neighbour has the type of its column.
+    """
+
+    def __init__(self, frame: DataFrame) -> None:
+        self._frame = frame
+        self._hidden: HiddenColumns | None = None
+        self._known: dict[str, str] = {}
+
+    def attach(self, hidden: HiddenColumns) -> None:
+        """Let expressions name hidden columns."""
+        self._hidden = hidden
+
+    def types(self, expressions: Sequence[str], *, clause: str) -> list[str]:
+        """Return simple type names; see `logical.types.TypeOracle`."""
+        missing = [text for text in dict.fromkeys(expressions) if text not in self._known]
+        if missing:
+            frame = self._with_hidden(missing)
+            for text in missing:
+                self._known[text] = self._type(frame, text, clause)
+        return [self._known[text] for text in expressions]
+
+    def _with_hidden(self, texts: Sequence[str]) -> DataFrame:
+        hidden = self._hidden
+        if hidden is None or not any(hidden.prefix in text for text in texts):
+            return self._frame
+        frame = self._frame
+        for column in hidden.computed.values():
+            frame = frame.withColumn(column.name, expression(column.text, column.clause, frame))
+        return frame.select("*", *(F.col(quoted(step.column)).alias(step.name) for step in hidden.neighbours.values()))
+
+    def _type(self, frame: DataFrame, text: str, clause: str) -> str:
+        return (
+            analysed(lambda: frame.select(F.expr(text)).schema, text, clause, frame.columns)
+            .fields[0]
+            .dataType.simpleString()
+        )
+
+
+def expression(text: str, clause: str, frame: DataFrame) -> Column:
+    """Return a user's expression as a Column; Spark's complaints are told with the clause."""
+    return analysed(lambda: F.expr(text), text, clause, frame.columns)
+
+
+def analysed(build: Callable[[], object], text: str, clause: str, columns: Sequence[str]):  # type: ignore[no-untyped-def]
+    """Run an analysis; turn Spark's error into ours, with clause, position and near names."""
+    try:
+        return build()
+    except (AnalysisException, ParseException) as error:
+        raise _told(error, text, clause, columns) from None
+
+
+def _told(error: AnalysisException, text: str, clause: str, columns: Sequence[str]) -> BindingError:
+    message = str(error).strip().split("\n", 1)[0]
+    code = error.getCondition() if hasattr(error, "getCondition") else None
+    code = code or "ANALYSIS_ERROR"
+    message = message.removeprefix(f"[{code}]").strip()
+    found = _NAME.search(message)
+    name = found[1].replace("`", "") if found else None
+    start = text.lower().find(name.lower()) if name else 0
+    span = Span(start, start + len(name)) if name and start >= 0 else Span(0, len(text))
+    visible = [column for column in columns if not column.startswith("__cep")]
+    if name is not None:
+        message = f"there is no column '{name}'"
+    return BindingError(
+        code.split(".", 1)[0],
+        message,
+        clause=clause,
+        text=text,
+        span=span,
+        found=name,
+        allowed=visible if name else None,
+        hint=did_you_mean(name, visible) if name else None,
+    )
+
+
+def quoted(name: str) -> str:
+    """Return a column name as Spark reads it literally."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def needs_escort(kind: T.DataType) -> bool:
+    """Tell whether a type cannot cross into Python as it is (year-month and calendar intervals)."""
+    return isinstance(kind, T.YearMonthIntervalType | T.CalendarIntervalType)
+
+
+def hidden_interval(kind: T.DataType) -> bool:
+    """Tell whether such an interval hides inside a nested type."""
+    if isinstance(kind, T.ArrayType):
+        return needs_escort(kind.elementType) or hidden_interval(kind.elementType)
+    if isinstance(kind, T.MapType):
+        return any(needs_escort(part) or hidden_interval(part) for part in (kind.keyType, kind.valueType))
+    if isinstance(kind, T.StructType):
+        return any(needs_escort(field.dataType) or hidden_interval(field.dataType) for field in kind.fields)
+    return False
+
+
+def escorted(column: Column, kind: T.DataType) -> Column:
+    """Return an interval as something Arrow carries: months, or the interval's text."""
+    if isinstance(kind, T.YearMonthIntervalType):
+        return F.extract(F.lit("YEAR"), column) * 12 + F.extract(F.lit("MONTH"), column)
+    return column.cast("string") if isinstance(kind, T.CalendarIntervalType) else column
+
+
+def brought_back(name: str, kind: T.DataType) -> Column:
+    """Return an escorted column as the interval it was."""
+    column = F.col(quoted(name))
+    if isinstance(kind, T.YearMonthIntervalType):
+        return F.make_ym_interval(F.lit(0), column).cast(kind).alias(name)
+    return column.cast("interval").alias(name) if isinstance(kind, T.CalendarIntervalType) else column
