@@ -1,0 +1,29 @@
+"""How kernels are compiled.
+
+Kernels write to arrays that they are given and make none, so they need no reference counts:
+counting would cost an atomic instruction per array and call. Small pieces are inlined before
+compilation, so that passing many arrays costs nothing. Machine code is cached on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from numba import njit
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+def compiled(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Compile a function that makes no arrays; division follows IEEE 754, the GIL is released."""
+    dispatcher: Callable[_Arguments, _Result] = njit(cache=True, error_model="numpy", nogil=True, _nrt=False)(function)
+    return dispatcher
+
+
+def inlined(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Compile a function into each of its callers."""
+    options = {"cache": True, "error_model": "numpy", "nogil": True, "_nrt": False, "forceinline": True}
+    dispatcher: Callable[_Arguments, _Result] = njit(**options)(function)
+    return dispatcher
