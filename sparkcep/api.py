@@ -13,7 +13,7 @@ from sparkcep.spark.plan import MatchPlan
 from sparkcep.syntax.pattern import RowPattern
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def plan(
@@ -131,3 +131,45 @@ def matcher(pattern: str | RowPattern, **arguments: Any) -> Callable[[DataFrame]
     >>> df.transform(sparkcep.matcher("A B", order_by="ts", define={"B": "v > PREV(v)"}))  # doctest: +SKIP
     """
     return lambda df: match_pattern(df, pattern, **arguments)
+
+
+def sql(spark: SparkSession, text: str, *, options: Options | None = None) -> DataFrame:
+    """Run a Spark SQL statement that may hold MATCH_RECOGNIZE clauses.
+
+    Clauses may stand wherever a table may: several in a query, over tables, views, common table
+    expressions, joins and sub-queries, with an alias and column aliases behind them. Everything
+    outside the clauses reaches Spark as it was written.
+
+    Parameters
+    ----------
+    spark
+        The session, classic or Connect.
+    text
+        One statement.
+    options
+        `sparkcep.Options` for every clause in it.
+
+    Returns
+    -------
+    DataFrame
+        As ``spark.sql`` returns it.
+
+    Raises
+    ------
+    PatternSyntaxError, BindingError, PlanError
+        At once, with clause, position and hint; a persistent view or a correlated clause is
+        refused.
+
+    Examples
+    --------
+    >>> sparkcep.sql(spark, '''                                             # doctest: +SKIP
+    ...     SELECT ticker, bottom
+    ...     FROM stocks MATCH_RECOGNIZE (
+    ...         PARTITION BY ticker ORDER BY trade_date
+    ...         MEASURES LAST(DOWN.close) AS bottom
+    ...         PATTERN (STRT DOWN+ UP+)
+    ...         DEFINE DOWN AS close < PREV(close), UP AS close > PREV(close))''')
+    """
+    from sparkcep.spark.session import run_statement
+
+    return run_statement(spark, text, options or Options())
