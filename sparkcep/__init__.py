@@ -76,7 +76,7 @@ def _attach() -> None:
 
         return function(self, pattern, **arguments)
 
-    DataFrame.match_pattern = match_pattern
+    DataFrame.match_pattern = match_pattern  # type: ignore[attr-defined]
 
 
 _attach()

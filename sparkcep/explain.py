@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sparkcep.errors import PlanError
@@ -70,8 +71,8 @@ def _mermaid(match: LogicalMatch, plan: Compiled) -> list[str]:
     ]
 
 
-def _listed(texts: object) -> str:
-    return ", ".join(texts)  # type: ignore[arg-type, call-overload]
+def _listed(texts: Iterable[str]) -> str:
+    return ", ".join(texts)
 
 
 def _skip(match: LogicalMatch) -> str:

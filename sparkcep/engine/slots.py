@@ -32,7 +32,7 @@ from sparkcep.logical.slots import (
     Choice,
     ClassifierOf,
     Comparison,
-    Literal_,
+    ConstantValue,
     Logic,
     MatchNumber,
     Operand,
@@ -288,7 +288,7 @@ class _Lowering:
         """Return the register that holds the value of `tree`."""
         is_float = tree.type.kind == "float"
         match tree:
-            case Literal_(value, type_):
+            case ConstantValue(value, type_):
                 return self.constant(_literal_value(value, type_), type_)
             case MatchNumber():
                 return NUMBER_REGISTER

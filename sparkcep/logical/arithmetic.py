@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from sparkcep.logical.slots import BIGINT, Arithmetic, Literal_, SlotExpression, Unary
+from sparkcep.logical.slots import BIGINT, Arithmetic, ConstantValue, SlotExpression, Unary
 from sparkcep.logical.types import decimal_digits, is_day_time, is_integral
 from sparkcep.logical.values import Value, Values, result, to_type, unscaled_type
 
@@ -81,7 +81,7 @@ def _temporal(operator: str, left: Value, right: Value, values: Values) -> Value
     sides = [to_type(side, side.spark_type, values).expression for side in (left, right)]
     difference = _operation(operator, sides[0], sides[1], BIGINT)
     if spark_type == "interval day":
-        difference = _operation("*", difference, Literal_(DAY_IN_MICROSECONDS, BIGINT), BIGINT)
+        difference = _operation("*", difference, ConstantValue(DAY_IN_MICROSECONDS, BIGINT), BIGINT)
     return result(difference, spark_type)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sparkcep.logical.calls import SortKey
+from sparkcep.logical.outputs import Output
 from sparkcep.logical.slots import RowSet, SlotConditions
 from sparkcep.syntax.clause import AfterMatch, Fragment, RowsPerMatch, Within
 from sparkcep.syntax.pattern import RowPattern
@@ -99,7 +100,7 @@ class LogicalMatch:
     numbered: tuple[HiddenColumn, ...]
     neighbours: tuple[Neighbour, ...]
     measures: tuple[MeasureText, ...]
-    outputs: tuple[object, ...]
+    outputs: tuple[Output, ...]
     late_aggregates: tuple[LateAggregate, ...]
     bare_columns: tuple[str, ...]
     prefix: str

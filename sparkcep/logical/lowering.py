@@ -75,7 +75,7 @@ class Lowering:
 
     def _logic(self, node: exp.Expression) -> Value:
         operator = "and" if isinstance(node, exp.And) else "or"
-        left, right = self.boolean(node.left), self.boolean(node.right)  # type: ignore[attr-defined]
+        left, right = self.boolean(node.left), self.boolean(node.right)
         return result(Logic(operator, left, right), "boolean")  # type: ignore[arg-type]
 
     def _not(self, node: exp.Expression) -> Value:
@@ -100,7 +100,7 @@ class Lowering:
     # -- comparison -------------------------------------------------------------------------------
 
     def _comparison(self, node: exp.Expression) -> Value:
-        return self.compare(COMPARISONS[type(node)], self.lower(node.left), self.lower(node.right))  # type: ignore[attr-defined]
+        return self.compare(COMPARISONS[type(node)], self.lower(node.left), self.lower(node.right))
 
     def compare(self, operator: str, left: Value, right: Value) -> Value:
         """Return a comparison of two values in their common type."""
@@ -136,7 +136,7 @@ class Lowering:
     # -- arithmetic, choice, functions ----------------------------------------------------------------
 
     def _arithmetic(self, node: exp.Expression) -> Value:
-        return self.arithmetic(node, ARITHMETIC[type(node)], node.left, node.right)  # type: ignore[attr-defined]
+        return self.arithmetic(node, ARITHMETIC[type(node)], node.left, node.right)
 
     def arithmetic(self, node: exp.Expression, operator: str, left: exp.Expression, right: exp.Expression) -> Value:
         """Return an arithmetic operation with Spark's result type."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Numbered, Output
 from sparkcep.logical.bound import LateAggregate, MeasureText
 from sparkcep.logical.calls import SPARK_AGGREGATES, Aggregate, Call, Classifier, MatchNumberCall, Navigation
 from sparkcep.logical.collected import over_array
 from sparkcep.logical.hidden import HiddenColumns
+from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Numbered, Output
 from sparkcep.logical.reader import read_expression
 from sparkcep.logical.scope import Clause, Names
 from sparkcep.logical.types import TypeOracle, decimal_digits, is_day_time, is_integral
@@ -142,9 +142,7 @@ class MeasureBinder:
         user_defined = call.function not in SPARK_AGGREGATES
         item = f"{self.hidden.prefix}_s"
         fields = [f"{item}.{text[2:]}" if text.startswith("s.f") else text for text in arguments]
-        self.late.append(
-            LateAggregate(name, array, f"{call.function}({distinct}{', '.join(fields)})", user_defined)
-        )
+        self.late.append(LateAggregate(name, array, f"{call.function}({distinct}{', '.join(fields)})", user_defined))
         return name
 
     def _wrong(self, call: Aggregate, clause: Clause, message: str) -> Exception:

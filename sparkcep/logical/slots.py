@@ -68,7 +68,7 @@ CURRENT_ROW = RowReference(ALL_ROWS, "last", 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Literal_:
+class ConstantValue:
     """A constant: bool, int (unscaled), float, str (a code of its domain), bytes, or None (NULL)."""
 
     value: bool | int | float | str | bytes | None
@@ -150,7 +150,10 @@ class Logic:
 
 @dataclass(frozen=True, slots=True)
 class Unary:
-    """One argument. "to float" divides by 10^scale of an int; "rescale" takes an int to the (larger) scale of `type`."""
+    """One argument.
+
+    "to float" divides an int by 10^scale; "rescale" takes an int to the (larger) scale of `type`.
+    """
 
     operator: Literal["not", "is null", "is true", "is false", "is nan", "-", "abs", "to float", "rescale"]
     argument: SlotExpression
@@ -169,7 +172,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """ "coalesce": the first that is not NULL. "least"/"greatest": NULLs are passed over."""
+    """The first argument that is not NULL, or the least or greatest of those that are not."""
 
     function: Literal["coalesce", "least", "greatest"]
     arguments: tuple[SlotExpression, ...]
@@ -177,7 +180,17 @@ class Pick:
 
 
 SlotExpression: TypeAlias = (
-    Literal_ | Read | Running | ClassifierOf | MatchNumber | Arithmetic | Comparison | Logic | Unary | Choice | Pick
+    ConstantValue
+    | Read
+    | Running
+    | ClassifierOf
+    | MatchNumber
+    | Arithmetic
+    | Comparison
+    | Logic
+    | Unary
+    | Choice
+    | Pick
 )
 
 

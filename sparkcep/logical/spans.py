@@ -15,7 +15,7 @@ from sqlglot.errors import ParseError, TokenError
 from sparkcep.errors import Span
 
 
-class _Parser(Spark.Parser):  # type: ignore[misc, name-defined]
+class _Parser(Spark.Parser):  # type: ignore[misc]
     """Notes the token range of every operand and every predicate."""
 
     def __init__(self, **options: Any) -> None:

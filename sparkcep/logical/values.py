@@ -13,7 +13,16 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from sparkcep.logical.slots import CURRENT_ROW, DOUBLE, Literal_, Read, RowReference, SlotExpression, SlotType, Unary
+from sparkcep.logical.slots import (
+    CURRENT_ROW,
+    DOUBLE,
+    ConstantValue,
+    Read,
+    RowReference,
+    SlotExpression,
+    SlotType,
+    Unary,
+)
 from sparkcep.logical.types import (
     DECIMAL_DIGITS,
     TypeOracle,
@@ -177,7 +186,7 @@ def to_type(value: Value, wanted: str, context: Values) -> Value:
     if value.slot is not None:
         return result(_converted(value, wanted, kind), wanted)
     if value.spark_type == "void":
-        return result(Literal_(None, kind), wanted)
+        return result(ConstantValue(None, kind), wanted)
     if value.literal is not None:
         literal = _literal(value.literal, value.spark_type, wanted, kind)
         if literal is not None:
@@ -223,24 +232,24 @@ def _numeric(spark_type: str) -> bool:
     return is_integral(spark_type) or decimal_digits(spark_type) is not None
 
 
-def _literal(literal: object, spark_type: str, wanted: str, kind: SlotType) -> Literal_ | None:
+def _literal(literal: object, spark_type: str, wanted: str, kind: SlotType) -> ConstantValue | None:
     """Return the constant in another type, None where Spark has to cast."""
     if isinstance(literal, bool):
-        return Literal_(literal, kind) if wanted == "boolean" else None
+        return ConstantValue(literal, kind) if wanted == "boolean" else None
     if isinstance(literal, str):
-        return Literal_(literal, kind) if kind.domain == "string" else None
+        return ConstantValue(literal, kind) if kind.domain == "string" else None
     if isinstance(literal, float):
-        return Literal_(literal, kind) if kind == DOUBLE else None
+        return ConstantValue(literal, kind) if kind == DOUBLE else None
     if not isinstance(literal, int | Decimal):
         return None
     if kind == DOUBLE:
-        return Literal_(float(literal), kind)
+        return ConstantValue(float(literal), kind)
     if kind.kind != "int" or not _numeric(wanted):
         return None
     scaled = Decimal(literal).scaleb(kind.scale)
     if scaled != scaled.to_integral_value() or not kind.low <= int(scaled) <= kind.high:
         return None
-    return Literal_(int(scaled), kind)
+    return ConstantValue(int(scaled), kind)
 
 
 def unscaled_type(spark_type: str, values: Sequence[Value]) -> str:

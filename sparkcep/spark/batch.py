@@ -7,7 +7,7 @@ carried over batches; with WITHIN, what can no longer take part is let go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,11 +18,11 @@ from sparkcep.engine.backtrack import backtrack
 from sparkcep.engine.columns import condition_words, decode_operands, group_starts, order_values
 from sparkcep.engine.matches import Int64s, Matches, MatchLabel, Rows, Search, SearchFault, UInt64s
 from sparkcep.engine.measures import assemble
-from sparkcep.logical.outputs import OutputRows
 from sparkcep.engine.program import Program
 from sparkcep.engine.slots import SlotCode
 from sparkcep.engine.sweep import sweep
 from sparkcep.errors import MatchError
+from sparkcep.logical.outputs import OutputRows
 from sparkcep.logical.slots import Operand
 
 ROWS_PER_CALL = 65_536
@@ -139,7 +139,7 @@ class RowMatcher:
         self.pending_rows = rest.num_rows
         self.last_start = 0
 
-    def _matched(self, table: pa.Table, *, complete: bool) -> Iterator[pa.RecordBatch]:
+    def _matched(self, table: pa.Table, *, complete: bool) -> Generator[pa.RecordBatch, None, Matches]:
         """Run the kernel over whole groups; yields the output, returns the matches."""
         rows = self._rows(table, complete)
         try:

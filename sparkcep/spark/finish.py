@@ -9,8 +9,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.window import Window
 
-from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Matched, Numbered, Output, OutputRows
 from sparkcep.logical.bound import LateAggregate, LogicalMatch
+from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Matched, Numbered, Output, OutputRows
 from sparkcep.spark.types import brought_back, expression, needs_escort, quoted
 
 Kinds = Mapping[str, T.DataType]

@@ -10,11 +10,11 @@ from pyspark.sql import types as T  # noqa: N812
 
 from sparkcep.engine.automaton import Automaton, compile_automaton
 from sparkcep.engine.matches import PAST_LAST_ROW, TO_FIRST, TO_LAST, TO_NEXT_ROW, MatchLabel, Search
-from sparkcep.logical.outputs import Gathered, Matched, Output, OutputRows
 from sparkcep.engine.program import Program, compile_program
 from sparkcep.engine.slots import SlotCode, lower
 from sparkcep.errors import BindingError, PlanError
 from sparkcep.logical.bound import LogicalMatch
+from sparkcep.logical.outputs import Gathered, Matched, Output, OutputRows
 from sparkcep.logical.slots import ALL_ROWS, SlotConditions
 from sparkcep.logical.types import decimal_digits, is_integral
 from sparkcep.planning.planner import choose

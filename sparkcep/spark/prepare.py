@@ -15,10 +15,10 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.window import Window, WindowSpec
 
-from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Output
 from sparkcep.errors import BindingError, PlanError
 from sparkcep.logical.bound import LogicalMatch
 from sparkcep.logical.calls import SortKey
+from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Output
 from sparkcep.spark.types import analysed, escorted, expression, hidden_interval, needs_escort, quoted
 
 VARIABLES_PER_MASK = 62
@@ -132,13 +132,22 @@ class Preparation:
         """Partition columns under Spark's own names."""
         columns: dict[str, Column] = {}
         for fragment in self.match.partition_by:
-            column = expression(fragment.text, "PARTITION BY", self.aliased)
-            selected = analysed(
-                lambda column=column: self.aliased.select(column).columns, fragment.text, "PARTITION BY", self.inputs
-            )
-            name = next((own for own in self.inputs if own == selected[0]), selected[0])
+            column, name = self._selected(fragment.text, "PARTITION BY")
+            if name in self.inputs and fragment.text.strip().strip("`").split(".")[-1].lower() != name.lower():
+                raise BindingError(
+                    "DUPLICATE_COLUMN",
+                    f"the key '{fragment.text}' would hide the input column '{name}'",
+                    clause="PARTITION BY",
+                    found=name,
+                    hint="give the key a name of its own: expression AS name",
+                )
             columns[name] = column
         return tuple(columns), columns
+
+    def _selected(self, text: str, clause: str) -> tuple[Column, str]:
+        """Return an expression that Spark accepts, and the name Spark gives it."""
+        column = expression(text, clause, self.aliased)
+        return column, analysed(lambda: self.aliased.select(column).columns, text, clause, self.inputs)[0]
 
     def _orders(self) -> tuple[tuple[OrderColumn, ...], dict[str, Column]]:
         orders: list[OrderColumn] = []
@@ -150,9 +159,7 @@ class Preparation:
                 continue
             own = next((name for name in self.inputs if name.lower() == key.expression.strip("`").lower()), None)
             name = own or f"{self.match.prefix}_o{position}"
-            column = expression(key.expression, "ORDER BY", self.aliased)
-            analysed(lambda column=column: self.aliased.select(column).schema, key.expression, "ORDER BY", self.inputs)
-            columns[name] = column
+            columns[name], _ = self._selected(key.expression, "ORDER BY")
             orders.append(OrderColumn(name, key))
         return tuple(orders), columns
 
@@ -197,12 +204,10 @@ class Preparation:
         if self.match.rows_per_match != "one":
             return tuple(dict.fromkeys([*keys, *self.inputs]))
         needed: dict[str, None] = dict.fromkeys(keys)
-        late = [
-            *self.match.numbered,
-            *(c.row_only for c in self.match.conditions if c.row_only and c.row_only.numbered),
-        ]
-        for text in late:
-            needed.update(dict.fromkeys(text.mentions))
+        conditions = [condition.row_only for condition in self.match.conditions if condition.row_only is not None]
+        late = [condition.mentions for condition in conditions if condition.numbered]
+        for mentions in [*late, *(column.mentions for column in self.match.numbered)]:
+            needed.update(dict.fromkeys(mentions))
         needed.update(dict.fromkeys(self._read_columns()))
         needed.update(dict.fromkeys(step.column for step in self.match.neighbours))
         return tuple(name for name in needed if name in self.inputs or name in keys)
@@ -212,7 +217,7 @@ class Preparation:
         if self.match.slots is not None:
             yield from (operand.column for operand in self.match.slots.operands)
         for output in self.match.outputs:
-            yield from columns_of(output)  # type: ignore[arg-type]
+            yield from columns_of(output)
         yield from self.match.bare_columns
 
     # -- the window and behind it -----------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
@@ -13,6 +14,7 @@ from pyspark.sql import types as T  # noqa: N812
 from sparkcep.errors import BindingError, Span, did_you_mean
 from sparkcep.logical.hidden import HiddenColumns
 
+_Result = TypeVar("_Result")
 _NAME = re.compile(r"with name (`[^`]+`(?:\.`[^`]+`)*) cannot be resolved")
 
 
@@ -62,7 +64,7 @@ def expression(text: str, clause: str, frame: DataFrame) -> Column:
     return analysed(lambda: F.expr(text), text, clause, frame.columns)
 
 
-def analysed(build: Callable[[], object], text: str, clause: str, columns: Sequence[str]):  # type: ignore[no-untyped-def]
+def analysed(build: Callable[[], _Result], text: str, clause: str, columns: Sequence[str]) -> _Result:
     """Run an analysis; turn Spark's error into ours, with clause, position and near names."""
     try:
         return build()
