@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sparkcep.errors import SparkcepWarning
+from sparkcep.errors import warn
 from sparkcep.planning.plans import Options
 from sparkcep.spark.arguments import Arguments, Duration, Expression, Expressions, read_arguments
 from sparkcep.spark.plan import MatchPlan
@@ -55,11 +54,7 @@ def plan(
     )
     clause, source = read_arguments(df, arguments)
     if not clause.partition_by:
-        warnings.warn(
-            "no partition_by: all rows go to one partition and one core; name a key if there is one",
-            SparkcepWarning,
-            stacklevel=3,
-        )
+        warn("no partition_by: all rows go to one partition and one core; name a key if there is one")
     return MatchPlan(source, clause, options or Options())
 
 

@@ -7,6 +7,8 @@ offending piece, what was found, what is allowed and, where a near name exists, 
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -101,6 +103,16 @@ class MatchError(SparkcepError):
 
 class SparkcepWarning(UserWarning):
     """Something legal that is probably not meant."""
+
+
+def warn(message: str) -> None:
+    """Warn at the line of the caller's own code, however deep inside the package we are."""
+    depth = 1
+    frame = sys._getframe(0)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "sparkcep":
+        frame = frame.f_back
+        depth += 1
+    warnings.warn(message, SparkcepWarning, stacklevel=depth)
 
 
 def underlined(text: str, span: Span) -> list[str]:

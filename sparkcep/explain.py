@@ -81,12 +81,12 @@ def _skip(match: LogicalMatch) -> str:
 
 
 def _condition(condition: Condition) -> str:
-    if condition.row_only is None and condition.dependent is None:
+    if condition.text is None:
         return f"{condition.variable}: always true"
     parts = []
     if condition.row_only is not None:
         place = "behind the window" if condition.row_only.numbered else "before the shuffle"
         parts.append(f"bit ({place}): {condition.row_only.text}")
-    if condition.dependent is not None:
-        parts.append(f"while matching: {condition.dependent}")
+    if condition.dependent:
+        parts.append(f"while matching: {condition.text}")
     return f"{condition.variable}: " + "; ".join(parts)

@@ -94,7 +94,7 @@ def _conditions(
     for variable in names.variables:
         definition = definitions.get(variable)
         if definition is None:
-            split.append(SplitCondition(Condition(variable, None, None), None))
+            split.append(SplitCondition(Condition(variable), None))
         else:
             split.append(split_condition(definition, names, hidden, oracle))
     conditions = tuple(part.condition for part in split)

@@ -74,11 +74,16 @@ class MeasureText:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What DEFINE says of one primary variable; both parts None: always true."""
+    """What DEFINE says of one primary variable.
+
+    `text` is the user's condition, None where there is none. `row_only` is the part that Spark
+    computes; `dependent` says that a part is left for the matcher.
+    """
 
     variable: str
-    row_only: RowCondition | None
-    dependent: str | None
+    text: str | None = None
+    row_only: RowCondition | None = None
+    dependent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

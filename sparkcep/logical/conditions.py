@@ -7,12 +7,11 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sparkcep.errors import BindingError, SparkcepWarning
+from sparkcep.errors import BindingError, warn
 from sparkcep.logical.bound import Condition, RowCondition
 from sparkcep.logical.calls import Aggregate, Call, Classifier, MatchNumberCall, Navigation, Template
 from sparkcep.logical.hidden import HiddenColumns
@@ -73,7 +72,7 @@ class _Splitter:
         text = template.spliced(self._replacement)
         if not self.placeholders:
             self._warn_if_never_true(template, text)
-            return SplitCondition(self._condition(self._row_condition([text]), None), None)
+            return SplitCondition(self._condition(self._row_condition([text]), dependent=False), None)
         parsed = self._parsed(text)
         row_only: list[str] = []
         dependent: list[SlotExpression] = []
@@ -87,11 +86,11 @@ class _Splitter:
         for following in dependent[1:]:
             slots = Logic("and", slots, following)
         row_condition = self._row_condition(row_only) if row_only else None
-        return SplitCondition(self._condition(row_condition, self.clause.fragment.text), slots)
+        return SplitCondition(self._condition(row_condition, dependent=True), slots)
 
-    def _condition(self, row_only: RowCondition | None, dependent: str | None) -> Condition:
+    def _condition(self, row_only: RowCondition | None, *, dependent: bool) -> Condition:
         assert self.clause.tested is not None
-        return Condition(self.clause.tested, row_only, dependent)
+        return Condition(self.clause.tested, self.clause.fragment.text, row_only, dependent)
 
     def _row_condition(self, texts: list[str]) -> RowCondition:
         text = " AND ".join(texts)
@@ -209,12 +208,10 @@ class _Splitter:
             return
         for node in root.find_all(exp.GT, exp.LT, exp.NEQ):
             if node.left.unnest() == node.right.unnest():
-                warnings.warn(
+                warn(
                     f"{self.clause.title}: '{self.clause.fragment.text}' compares the row under test with itself and "
                     "can never hold, since that row already is the last row of its variable; "
                     "PREV(x) is the row before, LAST(A.x, 1) the A row before",
-                    SparkcepWarning,
-                    stacklevel=2,
                 )
 
 

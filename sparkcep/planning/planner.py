@@ -46,7 +46,7 @@ def choose(match: LogicalMatch, options: Options, *, states: int | None, too_lar
 
 
 def _sweep(match: LogicalMatch, states: int | None, too_large: str | None) -> Candidate:
-    dependent = [condition.variable for condition in match.conditions if condition.dependent is not None]
+    dependent = [condition.variable for condition in match.conditions if condition.dependent]
     if dependent:
         return Candidate("sweep", None, f"the condition of {', '.join(dependent)} depends on the match so far")
     if states is None:

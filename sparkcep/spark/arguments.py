@@ -7,10 +7,10 @@ sees names and text only.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 
 from sparkcep.errors import PatternSyntaxError
@@ -23,6 +23,8 @@ from sparkcep.syntax.row_pattern import normal_name, parse_row_pattern
 
 Expression = str | Column
 Expressions = Expression | Sequence[Expression] | None
+# A Column tells only by its text whether it is a sort order.
+_SORT_ORDER = re.compile(r"Column<'(.*) ((?:ASC|DESC) NULLS (?:FIRST|LAST))'>", re.DOTALL)
 Duration = str | int | float | dt.timedelta
 
 
@@ -145,12 +147,14 @@ class _Reader:
     def _order(self, item: Expression) -> Fragment:
         if isinstance(item, str):
             return Fragment(item)
-        try:
+        sorted_by = _SORT_ORDER.fullmatch(repr(item))
+        if sorted_by is None:
             return Fragment(self._hidden(item))
-        except AnalysisException:
-            name = f"{self.prefix}_order_{len(self.sort_orders)}"
-            self.sort_orders[name] = item
-            return Fragment(name)
+        if sorted_by[1] in self.columns:
+            return Fragment(f"`{sorted_by[1].replace('`', '``')}` {sorted_by[2]}")
+        name = f"{self.prefix}_order_{len(self.sort_orders)}"
+        self.sort_orders[name] = item
+        return Fragment(name)
 
 
 def _listed(items: Expressions) -> Sequence[Expression]:

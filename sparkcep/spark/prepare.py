@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
@@ -116,7 +117,7 @@ class Preparation:
         early = {**key_columns, **order_columns, **self._computed(), **self._early_masks(masks)}
         for name in self._carried(keys):
             early.setdefault(name, F.col(quoted(name)))
-        frame = self.aliased.select(*(column.alias(name) for name, column in early.items()))
+        frame = self._selection(self.aliased, [column.alias(name) for name, column in early.items()], numbered=False)
         if self.source.drop_null_order and orders[0].name is not None:
             frame = frame.where(F.col(quoted(orders[0].name)).isNotNull())
         frame = self._behind_window(self._numbered(frame, keys, orders))
@@ -262,7 +263,27 @@ class Preparation:
                 )
             column = F.col(quoted(name))
             columns.append(escorted(column, kinds[name]).alias(name) if needs_escort(kinds[name]) else column)
-        return frame.select(*columns)
+        return self._selection(frame, columns, numbered=True)
+
+    def _selection(self, frame: DataFrame, columns: list[Column], *, numbered: bool) -> DataFrame:
+        """Select; when Spark refuses, find the clause that is at fault and tell it."""
+        try:
+            return frame.select(*columns)
+        except AnalysisException:
+            for computed, text, clause in self._user_texts(numbered):
+                self._selected_from(frame, computed, text, clause)
+            raise
+
+    def _selected_from(self, frame: DataFrame, computed: str, text: str, clause: str) -> None:
+        analysed(lambda: frame.select(F.expr(computed)), text, clause, self.inputs)
+
+    def _user_texts(self, numbered: bool) -> Iterable[tuple[str, str, str]]:
+        """What Spark computes, the user's words for it, and the clause they stand in."""
+        for condition in self.match.conditions:
+            row_only = condition.row_only
+            if row_only is not None and row_only.numbered is numbered:
+                yield f"IF({row_only.text}, 1, 0)", condition.text or "", f"DEFINE {condition.variable}"
+        yield from ((c.text, c.text, c.clause) for c in (self.match.numbered if numbered else self.match.hidden))
 
     def _whole_mask(self, word: int, name: str, early: bool) -> Column:
         """The early bits, the bits over neighbours, and in the first word the partition starts."""
