@@ -33,7 +33,8 @@ from sparkcep.engine.slots import Codes, SlotCode
 
 FIRST_CAPACITY = 256
 DEFAULT_PATIENCE = 4096
-_OWN: tuple[Literal["C", "W", "O"], ...] = ("C", "W", "O")
+# Arrays of one layout, so that the kernel is compiled once.
+_PLAIN: tuple[Literal["C", "W"], ...] = ("C", "W")
 _FAULTS = {
     kernel.BUDGET_EXCEEDED: "budget",
     kernel.NOT_BOUND: "target not bound",
@@ -80,14 +81,14 @@ def backtrack(
     limits = row_limits(rows, search)
     machine = _machine(program, rows, search, memo, patience)
     data = Data(
-        np.require(rows.conditions, np.uint64, _OWN).view(np.int64),
-        np.require(rows.group_offsets, np.int64, _OWN),
+        np.require(rows.conditions, np.uint64, _PLAIN).view(np.int64),
+        np.require(rows.group_offsets, np.int64, _PLAIN),
         limits,
         Columns(
-            np.require(rows.integers, np.int64, _OWN),
-            np.require(rows.integer_nulls, np.bool_, _OWN),
-            np.require(rows.floats, np.float64, _OWN),
-            np.require(rows.float_nulls, np.bool_, _OWN),
+            np.require(rows.integers, np.int64, _PLAIN),
+            np.require(rows.integer_nulls, np.bool_, _PLAIN),
+            np.require(rows.floats, np.float64, _PLAIN),
+            np.require(rows.float_nulls, np.bool_, _PLAIN),
         ),
     )
     memory = new_memo(*_key_layout(program, code, len(limits) > 0), FIRST_KEYS)

@@ -140,7 +140,7 @@ def search_groups(
             cursor[PHASE] = SEEK
 
 
-@compiled
+@inlined
 def _seek(machine: Machine, data: Data, cursor: Int64s) -> bool:
     """Move to the next start; return False when there is none that may be tried."""
     while True:
@@ -193,7 +193,7 @@ def _forget_all(cursor: Int64s) -> None:
     cursor[KEYS], cursor[OPEN_KEYS], cursor[KEYS_CLOSED] = 0, 0, 0
 
 
-@compiled
+@inlined
 def _try(
     machine: Machine,
     data: Data,
@@ -420,7 +420,7 @@ def _unused(used: int, parts: int, part: int) -> int:
     return part
 
 
-@compiled
+@inlined
 def _emit(machine: Machine, history: History, memo: Memo, work: Workspace) -> int:
     """Write the match that ends at the cursor, and set the start to go on with."""
     cursor = work.cursor

@@ -1,29 +1,31 @@
 """How kernels are compiled.
 
 Kernels write to arrays that they are given and make none, so they need no reference counts:
-counting would cost an atomic instruction per array and call. Small pieces are inlined before
-compilation, so that passing many arrays costs nothing. Machine code is cached on disk.
+counting would cost an atomic instruction per array and call. Small pieces are inlined,
+so that passing many arrays costs nothing. Machine code is cached on disk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from numba import njit
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
+# The option that leaves reference counting out is not part of numba's type hints.
+_njit: Any = njit
+_OPTIONS = {"cache": True, "error_model": "numpy", "nogil": True, "_nrt": False}
 
 
 def compiled(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     """Compile a function that makes no arrays; division follows IEEE 754, the GIL is released."""
-    dispatcher: Callable[_Arguments, _Result] = njit(cache=True, error_model="numpy", nogil=True, _nrt=False)(function)
+    dispatcher: Callable[_Arguments, _Result] = _njit(**_OPTIONS)(function)
     return dispatcher
 
 
 def inlined(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Compile a function into each of its callers."""
-    options = {"cache": True, "error_model": "numpy", "nogil": True, "_nrt": False, "forceinline": True}
-    dispatcher: Callable[_Arguments, _Result] = njit(**options)(function)
+    """Compile a function into the machine code of its callers."""
+    dispatcher: Callable[_Arguments, _Result] = _njit(**_OPTIONS, forceinline=True)(function)
     return dispatcher

@@ -23,7 +23,7 @@ def row_limits(rows: Rows, search: Search) -> Int64s:
     ValueError
         `search.within` is given, but `rows.order` is not.
     """
-    offsets = np.require(rows.group_offsets, np.int64, ["C", "W", "O"])
+    offsets = np.require(rows.group_offsets, np.int64, ("C", "W"))
     positions = np.arange(rows.count, dtype=np.int64)
     if search.within is not None:
         limits = _time_limits(rows, search, offsets, positions)
@@ -44,12 +44,12 @@ def _time_limits(rows: Rows, search: Search, offsets: Int64s, positions: Int64s)
         return positions - 1
     limits: Int64s
     if order.dtype.kind == "f":
-        values = np.require(order, np.float64, ["C", "W", "O"])
+        values = np.require(order, np.float64, ("C", "W"))
         limits = _limits_of_floats(values, offsets, float(within), bool(search.inclusive))
         return limits
     largest = 2**64 - 1
     whole = largest if math.isinf(within) else min(math.floor(within), largest)
-    bits = np.require(order, np.int64, ["C", "W", "O"]).view(np.uint64)
+    bits = np.require(order, np.int64, ("C", "W")).view(np.uint64)
     limits = _limits_of_integers(bits, offsets, np.uint64(whole))
     return limits
 
