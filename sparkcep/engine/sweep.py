@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from sparkcep.engine.sweep_kernels import (
     FAULT,
     FIRST_ROW,
     GROUP,
+    MATCH_FIELDS,
     NOT_BOUND,
     NOTHING,
     NUMBER,
@@ -27,9 +29,10 @@ from sparkcep.engine.sweep_kernels import (
     ROW,
     RUNS,
     STEPS,
+    Graph,
     Int8s,
     Output,
-    Tables,
+    Sets,
     limits_of_floats,
     limits_of_whole,
     sweep_groups,
@@ -65,7 +68,7 @@ def sweep(automaton: Automaton, rows: Rows, search: Search) -> Matches:
     """
     skipped = np.array([label.variable in search.skip_variables for label in automaton.labels], dtype=np.bool_)
     found = sweep_groups(
-        _tables(automaton),
+        *_tables(automaton),
         np.require(rows.group_offsets, np.int64, _OWN),
         np.require(rows.conditions, np.uint64, _OWN),
         _limits(rows, search),
@@ -83,7 +86,8 @@ def _matches(found: Output) -> Matches:
     count, runs, fault = int(state[COUNT]), int(state[RUNS]), int(state[FAULT])
     if fault in _FAULTS:
         raise SearchFault(_FAULTS[fault], int(state[GROUP]), int(state[ROW]), int(state[NUMBER]))
-    group_of, start, end, number, run_end = (np.ascontiguousarray(found.matches[:count, i]) for i in range(5))
+    table = found.matches[: MATCH_FIELDS * count].reshape(count, MATCH_FIELDS)
+    group_of, start, end, number, run_end = (table[:, i].copy() for i in range(MATCH_FIELDS))
     return Matches(
         group=group_of,
         start=start,
@@ -100,14 +104,14 @@ def _matches(found: Output) -> Matches:
 
 def _limits(rows: Rows, search: Search) -> Int64s:
     """Return int64[n]: the last row that a match from each row may reach; int64[0] without limits."""
+    if search.within is None and search.max_rows is None:
+        return np.empty(0, np.int64)
     offsets = np.require(rows.group_offsets, np.int64, _OWN)
     positions = np.arange(rows.count, dtype=np.int64)
     if search.within is not None:
         limits = _time_limits(rows, search, offsets, positions)
-    elif search.max_rows is not None:
-        limits = np.repeat(offsets[1:] - 1, np.diff(offsets))
     else:
-        return np.empty(0, np.int64)
+        limits = np.repeat(offsets[1:] - 1, np.diff(offsets))
     if search.max_rows is not None:
         limits = np.minimum(limits, positions + (min(search.max_rows, rows.count) - 1))
     return limits
@@ -130,42 +134,48 @@ def _time_limits(rows: Rows, search: Search, offsets: Int64s, positions: Int64s)
 
 
 @functools.lru_cache(maxsize=32)
-def _tables(automaton: Automaton) -> Tables:
-    positions, words = len(automaton.positions), max(1, -(-len(automaton.positions) // 64))
-    edges = automaton.edges
+def _tables(automaton: Automaton) -> tuple[Sets, Graph]:
+    edges, positions = automaton.edges, len(automaton.positions)
+    loops = [p for p in range(positions) if p in edges[p]][:MAX_COUNTED_LOOPS]
+    loop_of = np.full(positions, -1, np.int32)
+    loop_of[loops] = np.arange(len(loops))
+    graph = Graph(
+        edge_offsets=np.cumsum([0, *map(len, edges)]).astype(np.int32),
+        edge_targets=np.array([target for targets in edges for target in targets], dtype=np.int32),
+        labels=np.array(automaton.positions, dtype=np.int32),
+        loops=np.array(loops, dtype=np.int32),
+        loop_of=loop_of,
+        chosen=_chosen(edges, positions),
+    )
+    return _sets(automaton, loops), graph
+
+
+def _sets(automaton: Automaton, loops: Sequence[int]) -> Sets:
+    edges, positions = automaton.edges, len(automaton.positions)
+    words = max(1, -(-positions // 64))
     variables = [automaton.labels[label].variable for label in automaton.positions]
     by_variable = np.zeros((max(variables, default=-1) + 1, words), np.uint64)
-    for position, variable in enumerate(variables):
-        by_variable[variable] |= _set_of([position], words)
     preceding = np.zeros((positions, words), np.uint64)
-    for position in range(positions):
+    for position, variable in enumerate(variables):
         here = _set_of([position], words)
+        by_variable[variable] |= here
         for target in edges[position]:
             if target >= 0:
                 preceding[target] |= here
     accepting = [p for p in range(positions) if ACCEPT in edges[p]]
     accepting_at_end = [p for p in range(positions) if ACCEPT in edges[p] or ACCEPT_AT_END in edges[p]]
-    loops = [p for p in range(positions) if p in edges[p]][:MAX_COUNTED_LOOPS]
-    loop_of = np.full(positions, -1, np.int32)
-    loop_of[loops] = np.arange(len(loops))
     better = [_set_of([t for t in edges[p][: edges[p].index(p)] if t >= 0], words) for p in loops]
-    return Tables(
-        edge_offsets=np.cumsum([0, *map(len, edges)]).astype(np.int32),
-        edge_targets=np.array([target for targets in edges for target in targets], dtype=np.int32),
-        labels=np.array(automaton.positions, dtype=np.int32),
+    return Sets(
         satisfied=_by_byte(by_variable),
         preceding=_by_byte(preceding),
         accepting=_set_of(accepting, words),
         accepting_at_end=_set_of(accepting_at_end, words),
-        loops=np.array(loops, dtype=np.int32),
-        loop_of=loop_of,
         better=np.array(better, dtype=np.uint64).reshape(len(loops), words),
-        chosen=_chosen(edges, positions),
     )
 
 
 def _chosen(edges: tuple[tuple[int, ...], ...], positions: int) -> Int8s:
-    """Return `Tables.chosen`."""
+    """Return `Graph.chosen`."""
     if positions > 8:
         return np.empty((len(edges), 0), np.int8)
     chosen = np.full((len(edges), 256), NOTHING, np.int8)
@@ -179,7 +189,7 @@ def _chosen(edges: tuple[tuple[int, ...], ...], positions: int) -> Int8s:
     return chosen
 
 
-def _set_of(positions: list[int], words: int) -> UInt64s:
+def _set_of(positions: Sequence[int], words: int) -> UInt64s:
     """Return uint64[words] with the bits of `positions` set."""
     bits = np.zeros(words, np.uint64)
     for position in positions:
