@@ -38,6 +38,7 @@ _KINDS: Mapping[str, TokenKind] = {
     "operator": "operator",
 }
 _CLOSERS = {"(": ")", "[": "]"}
+BRACKETS_AND_BRACES = {**_CLOSERS, "{": "}"}
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})|\\([0-3][0-7]{2})|\\(.)", re.DOTALL)
 _CONTROL = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 
@@ -181,8 +182,15 @@ def _unescaped(escape: re.Match[str]) -> str:
     return _CONTROL.get(single, single)
 
 
-def closing_brackets(tokens: Sequence[Token], *, text: str, clause: str | None = None) -> dict[int, int]:
+def closing_brackets(
+    tokens: Sequence[Token], *, text: str, clause: str | None = None, closers: Mapping[str, str] = _CLOSERS
+) -> dict[int, int]:
     """Map the index of every ``(`` and ``[`` to the index of the bracket that closes it.
+
+    Parameters
+    ----------
+    closers
+        The kinds of brackets to look at, if not these two: opening to closing one.
 
     Raises
     ------
@@ -194,12 +202,12 @@ def closing_brackets(tokens: Sequence[Token], *, text: str, clause: str | None =
     for index, token in enumerate(tokens):
         if token.kind != "operator":
             continue
-        if token.text in _CLOSERS:
+        if token.text in closers:
             open_brackets.append(index)
-        elif token.text in (")", "]"):
+        elif token.text in closers.values():
             opener = tokens[open_brackets[-1]].text if open_brackets else ""
-            if _CLOSERS.get(opener) != token.text:
-                raise unbalanced(text, token, clause, _CLOSERS.get(opener))
+            if closers.get(opener) != token.text:
+                raise unbalanced(text, token, clause, closers.get(opener))
             pairs[open_brackets.pop()] = index
     if open_brackets:
         opener_token = tokens[open_brackets[-1]]
@@ -210,7 +218,7 @@ def closing_brackets(tokens: Sequence[Token], *, text: str, clause: str | None =
             text=text,
             span=opener_token.span,
             found="end of text",
-            allowed=_CLOSERS[opener_token.text],
+            allowed=closers[opener_token.text],
         )
     return pairs
 

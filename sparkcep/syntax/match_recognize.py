@@ -6,7 +6,6 @@ its own. Expressions are not read: they are cut out by the position of their tok
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, NoReturn
 
@@ -23,6 +22,7 @@ from sparkcep.syntax.clause import (
     Within,
 )
 from sparkcep.syntax.durations import parse_within, within_text
+from sparkcep.syntax.fragments import is_finished, measure_text, spliced, top_level
 from sparkcep.syntax.lexer import Token, closing_brackets, split_top_level, tokenize, unquoted
 from sparkcep.syntax.pattern import RowPattern, name_text
 from sparkcep.syntax.row_pattern import parse_row_pattern, variable_name
@@ -62,12 +62,6 @@ _SKIP_ALLOWED = (
     "SKIP TO LAST variable",
     "SKIP TO variable",
 )
-_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
-# Words after which an expression or a name must follow, so that the next word opens no clause.
-_UNFINISHED = frozenset({
-    "AS", "BY", "AND", "OR", "NOT", "IN", "IS", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "DIV", "DISTINCT",
-    "CASE", "WHEN", "THEN", "ELSE", "ESCAPE", "INTERVAL",
-})  # fmt: skip
 _NEVER_A_MEASURE_NAME = frozenset({"NULL", "TRUE", "FALSE", "END"})
 
 
@@ -212,17 +206,8 @@ def _opening(ahead: Sequence[Token], previous: Token | None, starts_content: boo
             return words[0], 1
         case ["MEASURES" | "PATTERN" | "WITHIN" | "SUBSET" | "DEFINE" as word, follower, *_]:
             names_something = starts_content or follower in (",", ".", "GROUP")
-            return ("", 0) if names_something or not _is_finished(previous) else (word, 1)
+            return ("", 0) if names_something or not is_finished(previous) else (word, 1)
     return "", 0
-
-
-def _is_finished(previous: Token | None) -> bool:
-    """Whether an expression or a clause may end with this token."""
-    if previous is None:
-        return True
-    if previous.kind == "operator":
-        return previous.text in (")", "]")
-    return previous.keyword not in _UNFINISHED
 
 
 class _Reader:
@@ -307,17 +292,12 @@ class _Reader:
         expression_end = end - 2 if explicit else end - 1
         implicit = not explicit and before is not None and self._is_bare_name(before, last)
         named = last.is_name and (explicit or implicit) and expression_end > start
-        if not named or any(self._tokens[i].keyword == "AS" for i in self._top_level(start, expression_end)):
+        if not named or any(self._tokens[i].keyword == "AS" for i in top_level(self._pairs, start, expression_end)):
             self._fail("MEASURE_WITHOUT_NAME", "A measure needs one name.", last, "MEASURES", "expression AS name")
         return Measure(unquoted(last), self._fragment(start, expression_end))
 
-    def _top_level(self, start: int, end: int) -> Iterator[int]:
-        while start < end:
-            yield start
-            start = self._pairs.get(start, start) + 1
-
     def _is_bare_name(self, before: Token, last: Token) -> bool:
-        return _is_finished(before) and last.keyword not in _NEVER_A_MEASURE_NAME
+        return is_finished(before) and last.keyword not in _NEVER_A_MEASURE_NAME
 
     def _definition(self, start: int, end: int) -> Definition:
         name = self._tokens[start]
@@ -434,9 +414,9 @@ class _Reader:
 def print_clause(clause: MatchRecognize) -> str:
     """Return SQL text of the clause that parses back to an equal tree."""
     lines = [
-        _listed("PARTITION BY", [_spliced(item) for item in clause.partition_by]),
-        _listed("ORDER BY", [_spliced(item) for item in clause.order_by]),
-        _listed("MEASURES", [f"{_spliced(item.expression)} AS {_measure_name(item.name)}" for item in clause.measures]),
+        _listed("PARTITION BY", [spliced(item) for item in clause.partition_by]),
+        _listed("ORDER BY", [spliced(item) for item in clause.order_by]),
+        _listed("MEASURES", [measure_text(item) for item in clause.measures]),
         _ROWS_TEXT[clause.rows_per_match],
         f"AFTER MATCH SKIP {clause.after_match.mode.upper()}",
         f"PATTERN ({clause.pattern})",
@@ -445,7 +425,7 @@ def print_clause(clause: MatchRecognize) -> str:
             "SUBSET",
             [f"{name_text(item.name)} = ({', '.join(map(name_text, item.members))})" for item in clause.subsets],
         ),
-        _listed("DEFINE", [f"{name_text(item.variable)} AS {_spliced(item.condition)}" for item in clause.definitions]),
+        _listed("DEFINE", [f"{name_text(item.variable)} AS {spliced(item.condition)}" for item in clause.definitions]),
     ]
     if clause.after_match.target is not None:
         lines[4] += f" {name_text(clause.after_match.target)}"
@@ -454,12 +434,3 @@ def print_clause(clause: MatchRecognize) -> str:
 
 def _listed(opening: str, items: Sequence[str]) -> str:
     return f"{opening} " + ", ".join(items) if items else ""
-
-
-def _spliced(fragment: Fragment) -> str:
-    """Return the text of an expression so that a comment at its end hides nothing behind it."""
-    return fragment.text + "\n" if "--" in fragment.text else fragment.text
-
-
-def _measure_name(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) and name.upper() != "AS" else "`" + name.replace("`", "``") + "`"
