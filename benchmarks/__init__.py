@@ -1,0 +1,1 @@
+"""Measures what matching costs against the least a Spark job over the same rows can cost."""

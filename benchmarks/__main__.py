@@ -1,0 +1,56 @@
+"""Command line: ``python -m benchmarks NAME``; see benchmarks/README.md."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchmarks import jobs, kernels, starting
+from benchmarks.jobs import Scale
+from benchmarks.report import Result, latest, publish
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark and the number of rows it is quoted for."""
+
+    measure: Callable[[Scale], Result]
+    rows: int
+
+
+BENCHMARKS = {
+    "shapes": Benchmark(jobs.shapes, 8_000_000),
+    "groups": Benchmark(jobs.groups, 8_000_000),
+    "output": Benchmark(jobs.output, 1_000_000),
+    "pathological": Benchmark(jobs.pathological, 1_000_000),
+    "kernels": Benchmark(kernels.kernels, 8_000_000),
+    "compile": Benchmark(kernels.compiling, 1_000),
+    "start": Benchmark(starting.first_query, 100_000),
+}
+
+
+def main() -> int:
+    """Run what is asked for; return 1 if a bar was missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure sparkcep.")
+    parser.add_argument("name", choices=[*BENCHMARKS, "all", "tables"], help="'tables' prints the latest results")
+    parser.add_argument("--rows", type=int, help="in place of the number the benchmark is quoted for")
+    parser.add_argument("--repeats", type=int, default=5)
+    given = parser.parse_args()
+    if given.name == "tables":
+        print(latest())
+        return 0
+    warnings.simplefilter("ignore")
+    missed = 0
+    for name in BENCHMARKS if given.name == "all" else [given.name]:
+        benchmark = BENCHMARKS[name]
+        result = benchmark.measure(Scale(given.rows or benchmark.rows, given.repeats))
+        publish(result)
+        missed += sum(not bar["holds"] for bar in result.bars)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

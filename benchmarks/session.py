@@ -1,0 +1,119 @@
+"""The Spark session of a measurement, and the memory of its Python workers."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+CORES = 2
+SHUFFLE_PARTITIONS = 4
+DRIVER_MEMORY = "6g"
+
+
+@contextmanager
+def session(*, reuse_workers: bool = True) -> Iterator[SparkSession]:
+    """Open a local session and stop it afterwards."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    )
+    builder = SparkSession.builder.master(f"local[{CORES}]").appName("benchmarks")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": DRIVER_MEMORY,
+        "spark.sql.shuffle.partitions": SHUFFLE_PARTITIONS,
+        "spark.sql.adaptive.coalescePartitions.enabled": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.python.worker.reuse": str(reuse_workers).lower(),
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+class WorkerMemory:
+    """Watches the resident memory of the Python workers while a job runs.
+
+    Attributes
+    ----------
+    peak
+        Largest resident size of one worker, in bytes, since the block was entered.
+    """
+
+    def __init__(self, interval: float = 0.02) -> None:
+        self.peak = 0
+        self._interval = interval
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> WorkerMemory:
+        """Start to watch; what workers held earlier does not count."""
+        for worker in workers():
+            _forget_peak(worker)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the last look."""
+        self._done.set()
+        self._thread.join()
+        self._look()
+
+    def _watch(self) -> None:
+        while not self._done.wait(self._interval):
+            self._look()
+
+    def _look(self) -> None:
+        self.peak = max([self.peak, *(_peak(worker) for worker in workers())])
+
+
+def workers() -> list[int]:
+    """Return the process ids of the Python workers this process has started through Spark."""
+    parents: dict[int, int] = {}
+    python: set[int] = set()
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            stat = Path(f"/proc/{entry}/stat").read_text()
+            command = Path(f"/proc/{entry}/cmdline").read_bytes()
+        except OSError:
+            continue
+        parents[int(entry)] = int(stat.rpartition(")")[2].split()[1])
+        if b"pyspark" in command and (b"daemon" in command or b"worker" in command):
+            python.add(int(entry))
+    return [pid for pid in python if _descends(pid, os.getpid(), parents)]
+
+
+def _descends(pid: int, ancestor: int, parents: dict[int, int]) -> bool:
+    while pid in parents:
+        pid = parents[pid]
+        if pid == ancestor:
+            return True
+    return False
+
+
+def _peak(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
+
+
+def _forget_peak(pid: int) -> None:
+    try:
+        Path(f"/proc/{pid}/clear_refs").write_text("5")
+    except OSError:
+        return
