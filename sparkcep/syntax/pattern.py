@@ -130,6 +130,11 @@ def name_text(name: str) -> str:
     """
     if _PLAIN_NAME.fullmatch(name) and name == name.upper() and name not in _PRINTED_QUOTED:
         return name
+    return quoted_text(name)
+
+
+def quoted_text(name: str) -> str:
+    """Return the quoted spelling of a name."""
     if "\\" in name:
         return "`" + name.replace("`", "``") + "`"
     return '"' + name.replace('"', '""') + '"'
@@ -148,7 +153,7 @@ def pattern_text(pattern: RowPattern) -> str:
             return "PERMUTE(" + ", ".join(map(pattern_text, parts)) + ")"
         case Quantified(part, minimum, maximum, greedy):
             inner = _bracketed(part, Alternation, Concatenation, Quantified)
-            return inner + _quantifier_text(minimum, maximum) + ("" if greedy else "?")
+            return inner + quantifier_text(minimum, maximum) + ("" if greedy else "?")
         case Exclusion(part):
             return "{- " + pattern_text(part) + " -}"
         case Anchor(kind):
@@ -162,7 +167,12 @@ def _bracketed(part: RowPattern, *kinds: type[RowPattern]) -> str:
     return f"({text})" if isinstance(part, kinds) else text
 
 
-def _quantifier_text(minimum: int, maximum: int | None) -> str:
+def quantifier_text(minimum: int, maximum: int | None) -> str:
+    """Return the shortest spelling of bounds.
+
+    >>> quantifier_text(0, None), quantifier_text(2, 2), quantifier_text(2, None)
+    ('*', '{2}', '{2,}')
+    """
     short = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((minimum, maximum))
     if short is not None:
         return short
