@@ -8,20 +8,18 @@ look-ahead sets; the preferred match is the one of ISO/IEC 19075-5, 4.14 and 4.1
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
 from sparkcep.engine.automaton import ACCEPT, ACCEPT_AT_END, Automaton
-from sparkcep.engine.matches import Int64s, Matches, Rows, Search, SearchFault, UInt64s
+from sparkcep.engine.limits import OWN, last_rows
+from sparkcep.engine.matches import Matches, Rows, Search, SearchFault, UInt64s
 from sparkcep.engine.sweep_kernels import (
     COUNT,
     FAULT,
     FIRST_ROW,
     GROUP,
-    MATCH_FIELDS,
     NOT_BOUND,
     NOTHING,
     NUMBER,
@@ -32,15 +30,13 @@ from sparkcep.engine.sweep_kernels import (
     Graph,
     Int8s,
     Output,
+    Rules,
     Sets,
-    limits_of_floats,
-    limits_of_whole,
     sweep_groups,
 )
 
 MAX_COUNTED_LOOPS = 64
 _FAULTS = {NOT_BOUND: "target not bound", FIRST_ROW: "target is first row"}
-_OWN: tuple[Literal["C", "A", "W"], ...] = ("C", "A", "W")
 
 
 def sweep(automaton: Automaton, rows: Rows, search: Search) -> Matches:
@@ -67,16 +63,14 @@ def sweep(automaton: Automaton, rows: Rows, search: Search) -> Matches:
         "target not bound", "target is first row".
     """
     skipped = np.array([label.variable in search.skip_variables for label in automaton.labels], dtype=np.bool_)
+    rules = Rules(last_rows(rows, search), bool(rows.at_start), int(search.skip), skipped)
     found = sweep_groups(
         *_tables(automaton),
-        np.require(rows.group_offsets, np.int64, _OWN),
-        np.require(rows.conditions, np.uint64, _OWN),
-        _limits(rows, search),
+        np.require(rows.group_offsets, np.int64, OWN),
+        np.require(rows.conditions, np.uint64, OWN),
+        rules,
         bool(rows.complete),
-        bool(rows.at_start),
         int(rows.first_number),
-        int(search.skip),
-        skipped,
     )
     return _matches(found)
 
@@ -86,51 +80,19 @@ def _matches(found: Output) -> Matches:
     count, runs, fault = int(state[COUNT]), int(state[RUNS]), int(state[FAULT])
     if fault in _FAULTS:
         raise SearchFault(_FAULTS[fault], int(state[GROUP]), int(state[ROW]), int(state[NUMBER]))
-    table = found.matches[: MATCH_FIELDS * count].reshape(count, MATCH_FIELDS)
-    group_of, start, end, number, run_end = (table[:, i].copy() for i in range(MATCH_FIELDS))
+    group_of, start, end, number, run_end = found.matches[:, :count]
     return Matches(
         group=group_of,
         start=start,
         end=end,
         number=number,
         run_offsets=np.concatenate([np.zeros(1, np.int64), run_end]),
-        run_label=found.run_label[:runs].copy(),
-        run_length=found.run_length[:runs].copy(),
+        run_label=found.run_label[:runs],
+        run_length=found.run_length[:runs],
         resume=int(state[RESUME]),
         next_number=int(state[NUMBER]),
         steps=int(state[STEPS]),
     )
-
-
-def _limits(rows: Rows, search: Search) -> Int64s:
-    """Return int64[n]: the last row that a match from each row may reach; int64[0] without limits."""
-    if search.within is None and search.max_rows is None:
-        return np.empty(0, np.int64)
-    offsets = np.require(rows.group_offsets, np.int64, _OWN)
-    positions = np.arange(rows.count, dtype=np.int64)
-    if search.within is not None:
-        limits = _time_limits(rows, search, offsets, positions)
-    else:
-        limits = np.repeat(offsets[1:] - 1, np.diff(offsets))
-    if search.max_rows is not None:
-        limits = np.minimum(limits, positions + (min(search.max_rows, rows.count) - 1))
-    return limits
-
-
-def _time_limits(rows: Rows, search: Search, offsets: Int64s, positions: Int64s) -> Int64s:
-    within, order = search.within, rows.order
-    if order is None or within is None:
-        raise ValueError("a limit on the order values needs the order values")
-    if math.isnan(within) or within < 0:
-        return positions - 1
-    limits: Int64s
-    if order.dtype.kind == "f":
-        limits = limits_of_floats(np.require(order, np.float64, _OWN), offsets, float(within), bool(search.inclusive))
-        return limits
-    largest = 2**64 - 1
-    whole = largest if math.isinf(within) else min(math.floor(within), largest)
-    limits = limits_of_whole(np.require(order, np.int64, _OWN).view(np.uint64), offsets, np.uint64(whole))
-    return limits
 
 
 @functools.lru_cache(maxsize=32)

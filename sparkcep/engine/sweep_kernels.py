@@ -18,7 +18,7 @@ import numpy.typing as npt
 from numba import njit
 
 from sparkcep.engine.automaton import ACCEPT
-from sparkcep.engine.matches import PAST_LAST_ROW, TO_FIRST, TO_NEXT_ROW, Bools, Float64s, Int32s, Int64s, UInt64s
+from sparkcep.engine.matches import PAST_LAST_ROW, TO_FIRST, TO_NEXT_ROW, Bools, Int32s, Int64s, UInt64s
 
 Int8s: TypeAlias = npt.NDArray[np.int8]
 
@@ -102,17 +102,38 @@ class Block(NamedTuple):
 
 
 class Window(NamedTuple):
-    """Starts first … covered − 1 of a group that ends before row `end`.
+    """The rows of a block: `first` … `until` − 1, of groups `group` … `groups` − 1.
 
-    `behind` is the row behind the partition, counted from `first`, or −1 if it is not known;
-    `anchored` is the first row of the partition, or −1 if it is not here.
+    Starts before `covered` are decided by it. Groups before `closed` are complete.
     """
 
     first: int
     covered: int
-    end: int
-    behind: int
-    anchored: int
+    until: int
+    group: int
+    groups: int
+    closed: int
+
+
+class Rules(NamedTuple):
+    """How a search goes.
+
+    Attributes
+    ----------
+    limits : int64[n] | int64[0]
+        Last row that a match from each row may reach, if there are limits.
+    at_start
+        Whether the first row is the first of its partition.
+    skip
+        Skip mode.
+    skip_labels : bool[labels]
+        Labels that the skip target stands for.
+    """
+
+    limits: Int64s
+    at_start: bool
+    skip: int
+    skip_labels: Bools
 
 
 class Output(NamedTuple):
@@ -120,8 +141,8 @@ class Output(NamedTuple):
 
     Attributes
     ----------
-    matches : int64[5 m]
-        Per match group, start, end, number, end of its runs.
+    matches : int64[5, m]
+        Group, start, end, number, end of the runs of each match.
     run_label, run_length : int32[r], int64[r]
         Runs of all matches.
     state : int64[8]
@@ -139,48 +160,6 @@ _kernel = njit(cache=True, nogil=True)
 _inner = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-@_kernel
-def limits_of_whole(order: UInt64s, offsets: Int64s, within: np.uint64) -> Int64s:
-    """Return int64[n]: per row the last row of its group at most `within` after it.
-
-    `order` holds the bits of int64 values: in ascending order their differences, as unsigned
-    numbers, are exact.
-    """
-    limits = np.empty(order.size, np.int64)
-    for group in range(offsets.size - 1):
-        behind = offsets[group]
-        for row in range(offsets[group], offsets[group + 1]):
-            behind = max(behind, row)
-            while behind < offsets[group + 1] and order[behind] - order[row] <= within:
-                behind += 1
-            limits[row] = behind - 1
-    return limits
-
-
-@_kernel
-def limits_of_floats(order: Float64s, offsets: Int64s, within: float, inclusive: bool) -> Int64s:
-    """Return int64[n] as `limits_of_whole`; NaN equals NaN and is greater than all else, as in Spark."""
-    limits = np.empty(order.size, np.int64)
-    for group in range(offsets.size - 1):
-        behind = offsets[group]
-        for row in range(offsets[group], offsets[group + 1]):
-            behind = max(behind, row)
-            while behind < offsets[group + 1]:
-                distance = _distance(order[row], order[behind])
-                if distance > within or (distance == within and not inclusive):
-                    break
-                behind += 1
-            limits[row] = behind - 1
-    return limits
-
-
-@_inner
-def _distance(first: float, last: float) -> float:
-    if first == last or (np.isnan(first) and np.isnan(last)):
-        return 0.0
-    return np.inf if np.isnan(last) else last - first
-
-
 @_inner
 def _holds(word: np.uint64, position: int) -> bool:
     """Tell whether the word of a set that `position` belongs to has its bit."""
@@ -188,97 +167,117 @@ def _holds(word: np.uint64, position: int) -> bool:
 
 
 @_inner
-def _mark_alive(sets: Sets, conditions: UInt64s, first: int, rows: int, closes: bool, alive: UInt64s) -> None:
-    """Fill `alive` for `rows` rows from `first` on; `closes`: the partition ends behind them."""
-    words, variable_bytes, position_bytes = alive.shape[1], sets.satisfied.shape[0], sets.preceding.shape[0]
-    if words > 1 or conditions.shape[0] > 1:
-        _mark_alive_wide(sets, conditions, first, rows, closes, alive)
+def _mark_alive(sets: Sets, conditions: UInt64s, offsets: Int64s, window: Window, alive: UInt64s) -> None:
+    """Fill `alive` for the rows of a block."""
+    if alive.shape[1] > 1 or conditions.shape[0] > 1:
+        _mark_alive_wide(sets, conditions, offsets, window, alive)
         return
     satisfied, preceding, accepting = sets.satisfied, sets.preceding, sets.accepting[0]
-    reach = sets.accepting_at_end[0] if closes else accepting
-    if variable_bytes == 1 and position_bytes == 1:
-        for row in range(rows - 1, -1, -1):
-            here = satisfied[0, conditions[0, first + row] & _BYTE, 0] & reach
-            alive[row, 0] = here
-            reach = accepting | preceding[0, here & _BYTE, 0]
-        return
-    for row in range(rows - 1, -1, -1):
-        bits, here = conditions[0, first + row], _ZERO
-        for k in range(variable_bytes):
-            here |= satisfied[k, (bits >> np.uint64(8 * k)) & _BYTE, 0]
-        here &= reach
-        alive[row, 0] = here
-        reach = accepting
-        for k in range(position_bytes):
-            reach |= preceding[k, (here >> np.uint64(8 * k)) & _BYTE, 0]
+    variable_bytes, position_bytes, first = satisfied.shape[0], preceding.shape[0], window.first
+    for group in range(window.groups - 1, window.group - 1, -1):
+        low, high = max(offsets[group], first), min(offsets[group + 1], window.until)
+        reach = sets.accepting_at_end[0] if group < window.closed and high == offsets[group + 1] else accepting
+        if variable_bytes == 1 and position_bytes == 1:
+            for row in range(high - 1, low - 1, -1):
+                here = satisfied[0, conditions[0, row] & _BYTE, 0] & reach
+                alive[row - first, 0] = here
+                reach = accepting | preceding[0, here & _BYTE, 0]
+            continue
+        for row in range(high - 1, low - 1, -1):
+            bits, here = conditions[0, row], _ZERO
+            for k in range(variable_bytes):
+                here |= satisfied[k, (bits >> np.uint64(8 * k)) & _BYTE, 0]
+            here &= reach
+            alive[row - first, 0] = here
+            reach = accepting
+            for k in range(position_bytes):
+                reach |= preceding[k, (here >> np.uint64(8 * k)) & _BYTE, 0]
 
 
 @_inner
-def _mark_alive_wide(sets: Sets, conditions: UInt64s, first: int, rows: int, closes: bool, alive: UInt64s) -> None:
+def _mark_alive_wide(sets: Sets, conditions: UInt64s, offsets: Int64s, window: Window, alive: UInt64s) -> None:
     """Do as `_mark_alive` for any number of positions and variables."""
     satisfied, preceding, accepting = sets.satisfied, sets.preceding, sets.accepting
     words = alive.shape[1]
-    reach = (sets.accepting_at_end if closes else accepting).copy()
-    for row in range(rows - 1, -1, -1):
+    reach = np.empty(words, np.uint64)
+    for group in range(window.groups - 1, window.group - 1, -1):
+        low, high = max(offsets[group], window.first), min(offsets[group + 1], window.until)
+        closes = group < window.closed and high == offsets[group + 1]
         for w in range(words):
-            alive[row, w] = _ZERO
-        for k in range(satisfied.shape[0]):
-            byte = (conditions[k >> 3, first + row] >> np.uint64(8 * (k & 7))) & _BYTE
-            if byte:
-                for w in range(words):
-                    alive[row, w] |= satisfied[k, byte, w]
-        for w in range(words):
-            alive[row, w] &= reach[w]
-            reach[w] = accepting[w]
-        for k in range(preceding.shape[0]):
-            byte = (alive[row, k >> 3] >> np.uint64(8 * (k & 7))) & _BYTE
-            if byte:
-                for w in range(words):
-                    reach[w] |= preceding[k, byte, w]
+            reach[w] = sets.accepting_at_end[w] if closes else accepting[w]
+        for row in range(high - window.first - 1, low - window.first - 1, -1):
+            for w in range(words):
+                alive[row, w] = _ZERO
+            for k in range(satisfied.shape[0]):
+                byte = (conditions[k >> 3, window.first + row] >> np.uint64(8 * (k & 7))) & _BYTE
+                if byte:
+                    for w in range(words):
+                        alive[row, w] |= satisfied[k, byte, w]
+            for w in range(words):
+                alive[row, w] &= reach[w]
+                reach[w] = accepting[w]
+            for k in range(preceding.shape[0]):
+                byte = (alive[row, k >> 3] >> np.uint64(8 * (k & 7))) & _BYTE
+                if byte:
+                    for w in range(words):
+                        reach[w] |= preceding[k, byte, w]
 
 
 @_inner
-def _mark_earliest(sets: Sets, graph: Graph, rows: int, closes: bool, alive: UInt64s, earliest: Int32s) -> None:
-    """Fill `earliest` for the positions that are alive on the first `rows` rows of a block."""
-    edge_offsets, edge_targets = graph.edge_offsets, graph.edge_targets
-    accepting = sets.accepting_at_end if closes else sets.accepting
-    for row in range(rows - 1, -1, -1):
-        for word in range(alive.shape[1]):
-            if alive[row, word] == _ZERO:
-                continue
-            for position in range(64 * word, min(64 * word + 64, earliest.shape[1])):
-                if not _holds(alive[row, word], position):
-                    continue
-                best = np.int32(row)
-                if not _holds(accepting[word], position):
-                    best = np.int32(0x7FFFFFFF)
-                    for edge in range(edge_offsets[position], edge_offsets[position + 1]):
-                        target = edge_targets[edge]
-                        if target >= 0 and _holds(alive[row + 1, target >> 6], target):
-                            best = min(best, earliest[row + 1, target])
-                earliest[row, position] = best
-        accepting = sets.accepting
+def _mark_earliest(sets: Sets, graph: Graph, offsets: Int64s, window: Window, alive: UInt64s, earliest: Int32s) -> None:
+    """Fill `earliest` for the positions that are alive on the rows of a block.
 
-
-@_inner
-def _count_repeats(better: UInt64s, loops: Int32s, rows: int, alive: UInt64s, repeats: Int32s) -> None:
-    """Fill `repeats` for the first `rows` rows of a block."""
-    for row in range(rows - 1, -1, -1):
-        for loop in range(loops.size):
-            chosen = _holds(alive[row, loops[loop] >> 6], loops[loop])
-            for word in range(alive.shape[1]):
-                chosen = chosen and alive[row, word] & better[loop, word] == _ZERO
-            following = repeats[row + 1, loop] if row + 1 < rows else 0
-            repeats[row, loop] = following + 1 if chosen else 0
-
-
-@_inner
-def _cut_by_limit(earliest: Int32s, position: int, row: int, count: int, last: int) -> int:
-    """Return how many of `count` rounds of a loop, from block row `row` on, leave acceptance by row `last` open.
-
-    Along a loop the earliest acceptance never moves forwards, so a tail is cut off.
+    Behind the last row of a group in the block nothing but acceptance is reachable.
     """
-    low, high = 0, count
+    edge_offsets, edge_targets, accepting, at_end = (
+        graph.edge_offsets, graph.edge_targets, sets.accepting, sets.accepting_at_end
+    )  # fmt: skip
+    for group in range(window.groups - 1, window.group - 1, -1):
+        low, high = max(offsets[group], window.first), min(offsets[group + 1], window.until)
+        for row in range(high - window.first - 1, low - window.first - 1, -1):
+            closes = row == high - window.first - 1
+            for word in range(alive.shape[1]):
+                here, accepted = alive[row, word], at_end[word] if closes else accepting[word]
+                if here == _ZERO:
+                    continue
+                for position in range(64 * word, min(64 * word + 64, earliest.shape[1])):
+                    if not _holds(here, position):
+                        continue
+                    best = np.int32(row)
+                    if not _holds(accepted, position):
+                        best = np.int32(0x7FFFFFFF)
+                        for edge in range(edge_offsets[position], edge_offsets[position + 1]):
+                            to = edge_targets[edge]
+                            if to >= 0 and _holds(alive[row + 1, to >> 6], to) and earliest[row + 1, to] < best:
+                                best = earliest[row + 1, to]
+                    earliest[row, position] = best
+
+
+@_inner
+def _count_repeats(
+    better: UInt64s, loops: Int32s, offsets: Int64s, window: Window, alive: UInt64s, repeats: Int32s
+) -> None:
+    """Fill `repeats` for the rows of a block."""
+    for group in range(window.groups - 1, window.group - 1, -1):
+        low, high = max(offsets[group], window.first), min(offsets[group + 1], window.until)
+        for row in range(high - window.first - 1, low - window.first - 1, -1):
+            for loop in range(loops.size):
+                chosen = _holds(alive[row, loops[loop] >> 6], loops[loop])
+                for word in range(alive.shape[1]):
+                    chosen = chosen and alive[row, word] & better[loop, word] == _ZERO
+                following = repeats[row + 1, loop] if row + 1 < high - window.first else 0
+                repeats[row, loop] = following + 1 if chosen else 0
+
+
+@_inner
+def _repetitions(repeats: Int32s, earliest: Int32s, loop: int, position: int, row: int, last: int) -> int:
+    """Return how many rows from block row `row` on the loop at `position` takes one after the other.
+
+    Along a loop the earliest acceptance never moves forwards, so a limit cuts off a tail.
+    """
+    low, high = 0, min(np.int64(repeats[row, loop]), last - row + 1)
+    if earliest.shape[0] == 0 or high == 0 or earliest[row + high - 1, position] <= last:
+        return high
     while low < high:
         middle = (low + high) // 2
         if earliest[row + middle, position] <= last:
@@ -304,74 +303,62 @@ def _skip_target(
 
 
 @_inner
-def _read_off(
-    graph: Graph, block: Block, window: Window, limits: Int64s, skip: int, skip_labels: Bools, output: Output
-) -> bool:
+def _read_off(graph: Graph, block: Block, offsets: Int64s, window: Window, rules: Rules, output: Output) -> bool:
     """Write the matches of the starts of a block behind those found so far.
 
     Goes on from ``state[ROW]``; returns True when all starts are done or one failed
     (``state[FAULT]``), False when there is no room for the match of that row.
     """
-    edge_offsets, edge_targets, labels, loop_of, chosen = (
-        graph.edge_offsets, graph.edge_targets, graph.labels, graph.loop_of, graph.chosen
-    )  # fmt: skip
-    alive, earliest, repeats = block.alive, block.earliest, block.repeats
-    matches, run_label, run_length, state = output.matches, output.run_label, output.run_length, output.state
-    first, limited, repeating = window.first, limits.size > 0, repeats.shape[1] > 0
-    start, count, runs, steps, number = state[ROW], state[COUNT], state[RUNS], state[STEPS], state[NUMBER]
-    by_table, room = chosen.shape[1] > 0 and not limited, run_label.size - 1
+    edge_offsets, edge_targets, labels, _, loop_of, chosen = graph
+    alive, earliest, repeats = block
+    matches, run_label, run_length, state = output
+    limits, at_start, skip, skip_labels = rules
+    limited, repeating, first, positions = limits.size > 0, repeats.shape[1] > 0, window.first, labels.size
+    group, start, number, count, runs = state[GROUP], state[ROW], state[NUMBER], state[COUNT], state[RUNS]
     while start < window.covered:
-        source = np.int64(labels.size if start == window.anchored else labels.size + 1)
-        last = (limits[start] if limited else window.end - 1) - first
-        row, label, length, written, target = start - first, np.int32(-1), 0, runs, np.int32(0)
-        while True:
-            steps += 1
-            if by_table and row <= last:
+        while start >= offsets[group + 1]:
+            group, number = group + 1, 1
+        end, begins = offsets[group + 1] - first, start == offsets[group] and (group > 0 or at_start)
+        source, last = positions + (0 if begins else 1), (limits[start] - first if limited else end - 1)
+        row, label, written, target = start - first, np.int32(-1), runs, np.int32(0)
+        while target >= 0 and written < run_label.size:
+            state[STEPS] += 1
+            target, surveyed = np.int32(NOTHING), chosen.shape[1] > 0 and row <= last
+            if surveyed:
                 target = np.int32(chosen[source, alive[row, 0]])
-            else:
-                target = np.int32(NOTHING)
-                for edge in range(edge_offsets[source], edge_offsets[source + 1]):
-                    to = edge_targets[edge]
-                    open_ = to == ACCEPT or (to < 0 and row == window.behind)
-                    if to >= 0 and row <= last and _holds(alive[row, to >> 6], to):
-                        open_ = not limited or earliest[row, to] <= last
-                    if open_:
-                        target = to
-                        break
-            if target < 0 or written == room:
-                break
-            if labels[target] != label:
-                if length > 0:
-                    run_label[written], run_length[written] = label, length
-                    written += 1
-                label, length = labels[target], 0
-            row, length, source = row + 1, length + 1, np.int64(target)
-            if repeating and row <= last and loop_of[target] >= 0:
-                taken = min(np.int64(repeats[row, loop_of[target]]), last - row + 1)
-                if limited and taken > 0 and earliest[row + taken - 1, target] > last:
-                    taken = _cut_by_limit(earliest, target, row, taken, last)
-                row, length = row + taken, length + taken
+                surveyed = not limited or target < 0 or earliest[row, target] <= last
+            for edge in range(edge_offsets[source], edge_offsets[source if surveyed else source + 1]):
+                to = edge_targets[edge]
+                is_open = to == ACCEPT or (to < 0 and row == end and group < window.closed)
+                if to >= 0 and row <= last and _holds(alive[row, to >> 6], to):
+                    is_open = not limited or earliest[row, to] <= last
+                target = to if is_open else np.int32(NOTHING)
+                if is_open:
+                    break
+            if target >= 0:
+                if labels[target] != label:
+                    label, written = labels[target], written + 1
+                    run_label[written - 1], run_length[written - 1] = label, 0
+                source, row, taken = np.int64(target), row + 1, 1
+                if repeating and row <= last and loop_of[target] >= 0:
+                    taken += _repetitions(repeats, earliest, loop_of[target], target, row, last)
+                run_length[written - 1] += taken
+                row += taken - 1
         if target == NOTHING:
             start += 1
             continue
-        if target >= 0 or MATCH_FIELDS * count == matches.size:
+        if target >= 0 or count == matches.shape[1]:
             break
-        if length > 0:
-            run_label[written], run_length[written] = label, length
-            written += 1
-        following = row + first
-        if skip == TO_NEXT_ROW or following == start:
-            following = start + 1
-        elif skip != PAST_LAST_ROW:
+        following = start + 1 if skip == TO_NEXT_ROW or row + first == start else row + first
+        if skip > TO_NEXT_ROW and row + first > start:
             following = _skip_target(skip, skip_labels, start, run_label, run_length, runs, written)
             if following < 0:
                 state[FAULT] = following
                 break
-        at = MATCH_FIELDS * count
-        matches[at], matches[at + 1], matches[at + 2] = state[GROUP], start, row + first
-        matches[at + 3], matches[at + 4] = number, written
-        runs, count, number, start = written, count + 1, number + 1, following
-    state[ROW], state[COUNT], state[RUNS], state[STEPS], state[NUMBER] = start, count, runs, steps, number
+        matches[0, count], matches[1, count], matches[2, count] = group, start, row + first
+        matches[3, count], matches[4, count] = number, written
+        start, number, count, runs = following, number + 1, count + 1, written
+    state[GROUP], state[ROW], state[NUMBER], state[COUNT], state[RUNS] = group, start, number, count, runs
     return start >= window.covered or state[FAULT] != FOUND
 
 
@@ -391,12 +378,42 @@ def _open_start(limits: Int64s, begin: int, end: int) -> int:
 
 
 @_inner
-def _doubled(values: Int64s) -> Int64s:
-    """Return a copy with twice the room."""
-    larger = np.empty(2 * values.size, values.dtype)
-    for i in range(values.size):
-        larger[i] = values[i]
-    return larger
+def _next_window(offsets: Int64s, limits: Int64s, closed: int, group: int, start: int) -> Window:
+    """Return the block that begins at `start`: the rest of some small groups, or a part of a large one.
+
+    With limits a part reaches as far as its last start may, and its starts as far as its
+    first start may: so no row is in more than two blocks, and a block is as long as a window.
+    """
+    groups = offsets.size - 1
+    while group < groups and start >= offsets[group + 1]:
+        group += 1
+    upto = group
+    while upto < closed and offsets[upto + 1] - start <= MIN_BLOCK:
+        upto += 1
+    if upto > group:
+        return Window(start, offsets[upto], offsets[upto], group, upto, closed)
+    if group == groups:
+        return Window(start, start, start, group, group, closed)
+    covered = offsets[group + 1] if group < closed else _open_start(limits, start, offsets[group + 1])
+    until = offsets[group + 1]
+    if limits.size > 0 and covered > start:
+        covered = min(covered, max(start + MIN_BLOCK, limits[start] + 1))
+        until = max(start, limits[covered - 1] + 1)
+    return Window(start, covered, until, group, group + 1, closed)
+
+
+@_inner
+def _roomier(output: Output) -> Output:
+    """Return `output` with twice the room."""
+    rooms, runs = output.matches.shape[1], output.run_label.size
+    matches = np.empty((MATCH_FIELDS, 2 * rooms), np.int64)
+    for i in range(MATCH_FIELDS):
+        for match in range(rooms):
+            matches[i, match] = output.matches[i, match]
+    run_label, run_length = np.empty(2 * runs, np.int32), np.empty(2 * runs, np.int64)
+    for run in range(runs):
+        run_label[run], run_length[run] = output.run_label[run], output.run_length[run]
+    return Output(matches, run_label, run_length, output.state)
 
 
 @_inner
@@ -410,49 +427,40 @@ def _new_block(rows: int, words: int, positions: int, loops: int, limited: bool,
 
 @_kernel
 def sweep_groups(
-    sets: Sets,
-    graph: Graph,
-    offsets: Int64s,
-    conditions: UInt64s,
-    limits: Int64s,
-    complete: bool,
-    at_start: bool,
-    first_number: int,
-    skip: int,
-    skip_labels: Bools,
+    sets: Sets, graph: Graph, offsets: Int64s, conditions: UInt64s, rules: Rules, complete: bool, first_number: int
 ) -> Output:
-    """Match all groups; `limits` int64[n] holds the last row each start may reach, int64[0] for no limits."""
-    limited, groups, overlapping = limits.size > 0, offsets.size - 1, skip != PAST_LAST_ROW
+    """Match all groups; `complete`: the last one ends here."""
+    limited, groups, overlapping = rules.limits.size > 0, offsets.size - 1, rules.skip != PAST_LAST_ROW
     words, positions, loops = sets.accepting.size, graph.labels.size, graph.loops.size
-    state = np.array([0, 0, first_number, 0, 0, offsets[-1], FOUND, 0], np.int64)
-    output = Output(np.empty(MATCH_FIELDS * 256, np.int64), np.empty(1024, np.int32), np.empty(1024, np.int64), state)
+    closed = groups if complete else groups - 1
+    state = np.array([0, offsets[0], first_number, 0, 0, offsets[-1], FOUND, 0], np.int64)
+    # Room that is never written costs no memory.
+    output = Output(
+        np.empty((MATCH_FIELDS, offsets[-1] // 4 + 256), np.int64),
+        np.empty(offsets[-1] // 2 + 1024, np.int32),
+        np.empty(offsets[-1] // 2 + 1024, np.int64),
+        state,
+    )
     block = _new_block(np.int64(MIN_BLOCK), words, positions, loops, limited, overlapping)
-    for group in range(groups):
-        begin, end = offsets[group], offsets[group + 1]
-        closes = complete or group < groups - 1
-        stop = end if closes else _open_start(limits, begin, end)
-        state[GROUP], state[ROW], state[NUMBER] = group, begin, (first_number if group == 0 else 1)
-        while state[ROW] < stop:
-            first, covered, top = state[ROW], stop, end - 1
-            if limited:
-                covered = min(stop, max(first + MIN_BLOCK, limits[first] + 1))
-                top = limits[covered - 1]
-            rows, at_end = max(0, top - first + 1), closes and top == end - 1
-            if rows > block.alive.shape[0]:
-                block = _new_block(rows, words, positions, loops, limited, overlapping)
-            _mark_alive(sets, conditions, first, rows, at_end, block.alive)
-            if limited:
-                _mark_earliest(sets, graph, rows, at_end, block.alive, block.earliest)
-            if overlapping:
-                _count_repeats(sets.better, graph.loops, rows, block.alive, block.repeats)
-            state[STEPS] += rows
-            anchored = begin if group > 0 or at_start else -1
-            window = Window(first, covered, end, end - first if closes else -1, anchored)
-            while not _read_off(graph, block, window, limits, skip, skip_labels, output):
-                matches, run_label, run_length, state = output
-                output = Output(_doubled(matches), _doubled(run_label), _doubled(run_length), state)
-            if state[FAULT] != FOUND:
-                return output
-        if not closes:
-            state[RESUME] = state[ROW]
+    while True:
+        window = _next_window(offsets, rules.limits, closed, state[GROUP], state[ROW])
+        if window.covered <= window.first:
+            break
+        rows = window.until - window.first
+        if rows > block.alive.shape[0]:
+            block = _new_block(rows, words, positions, loops, limited, overlapping)
+        _mark_alive(sets, conditions, offsets, window, block.alive)
+        if limited:
+            _mark_earliest(sets, graph, offsets, window, block.alive, block.earliest)
+        if overlapping:
+            _count_repeats(sets.better, graph.loops, offsets, window, block.alive, block.repeats)
+        state[STEPS] += rows
+        while not _read_off(graph, block, offsets, window, rules, output):
+            output = _roomier(output)
+        if state[FAULT] != FOUND:
+            return output
+    if not complete:
+        state[RESUME] = state[ROW]
+    if state[GROUP] < groups - 1:
+        state[NUMBER] = 1
     return output
