@@ -16,7 +16,7 @@ no memory at all.
 from __future__ import annotations
 
 import functools
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from sparkcep.engine import backtrack_kernel as kernel
 from sparkcep.engine.backtrack_kernel import Data, Machine, Workspace
 from sparkcep.engine.history import Columns, History, grown_history, new_history
-from sparkcep.engine.limits import row_limits
+from sparkcep.engine.limits import OWN, last_rows
 from sparkcep.engine.live_state import first_variables, key_layout
 from sparkcep.engine.matches import Int64s, Matches, Rows, Search, SearchFault
 from sparkcep.engine.memo import FIRST_KEYS, Memo, grown_memo, may_grow, new_memo
@@ -33,8 +33,6 @@ from sparkcep.engine.slots import Codes, SlotCode
 
 FIRST_CAPACITY = 256
 DEFAULT_PATIENCE = 4096
-# Arrays of one layout, so that the kernel is compiled once.
-_PLAIN: tuple[Literal["C", "W"], ...] = ("C", "W")
 _FAULTS = {
     kernel.BUDGET_EXCEEDED: "budget",
     kernel.NOT_BOUND: "target not bound",
@@ -78,17 +76,17 @@ def backtrack(
         A skip target took no row or is the first row of the match; a group needs more than
         ``search.max_steps`` instructions.
     """
-    limits = row_limits(rows, search)
+    limits = last_rows(rows, search)
     machine = _machine(program, rows, search, memo, patience)
     data = Data(
-        np.require(rows.conditions, np.uint64, _PLAIN).view(np.int64),
-        np.require(rows.group_offsets, np.int64, _PLAIN),
+        np.require(rows.conditions, np.uint64, OWN).view(np.int64),
+        np.require(rows.group_offsets, np.int64, OWN),
         limits,
         Columns(
-            np.require(rows.integers, np.int64, _PLAIN),
-            np.require(rows.integer_nulls, np.bool_, _PLAIN),
-            np.require(rows.floats, np.float64, _PLAIN),
-            np.require(rows.float_nulls, np.bool_, _PLAIN),
+            np.require(rows.integers, np.int64, OWN),
+            np.require(rows.integer_nulls, np.bool_, OWN),
+            np.require(rows.floats, np.float64, OWN),
+            np.require(rows.float_nulls, np.bool_, OWN),
         ),
     )
     memory = new_memo(*_key_layout(program, code, len(limits) > 0), FIRST_KEYS)
