@@ -125,7 +125,7 @@ def pathological(scale: Scale) -> Result:
 
 def _peak(spark: SparkSession, workload: Workload, rows: int) -> int:
     frame = spark.read.parquet(str(events(rows)))
-    timings = race({"job": lambda: run(workload.matched(frame, "g1"))}, repeats=2, warm_up=0)
+    timings = race({"job": lambda: run(workload.matched(frame, "g1"))}, repeats=2, warm_up=0, watch_every=0.1)
     return timings["job"].peak
 
 

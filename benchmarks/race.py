@@ -31,9 +31,12 @@ class Timing:
         return (max(self.seconds) - min(self.seconds)) / self.median
 
 
-def race(jobs: Mapping[str, Job], *, repeats: int, warm_up: int = 1) -> dict[str, Timing]:
+def race(
+    jobs: Mapping[str, Job], *, repeats: int, warm_up: int = 1, watch_every: float | None = None
+) -> dict[str, Timing]:
     """Run all jobs in turns, so that what disturbs the machine disturbs all of them.
 
+    `watch_every` is the interval in seconds at which short-lived workers are looked for.
     Every other round goes backwards, so that no job always follows the same one.
     """
     timings = {name: Timing() for name in jobs}
@@ -41,7 +44,7 @@ def race(jobs: Mapping[str, Job], *, repeats: int, warm_up: int = 1) -> dict[str
         names = list(jobs) if round_number % 2 else list(jobs)[::-1]
         for name in names:
             gc.collect()
-            with WorkerMemory() as memory:
+            with WorkerMemory(watch_every) as memory:
                 begin = time.perf_counter()
                 jobs[name]()
                 seconds = time.perf_counter() - begin

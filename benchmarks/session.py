@@ -45,13 +45,16 @@ def session(*, reuse_workers: bool = True) -> Iterator[SparkSession]:
 class WorkerMemory:
     """Watches the resident memory of the Python workers while a job runs.
 
+    Workers that outlive the job are asked once, behind it. Where they do not, they have to be
+    looked for every `interval` seconds.
+
     Attributes
     ----------
     peak
         Largest resident size of one worker, in bytes, since the block was entered.
     """
 
-    def __init__(self, interval: float = 0.02) -> None:
+    def __init__(self, interval: float | None = None) -> None:
         self.peak = 0
         self._interval = interval
         self._done = threading.Event()
@@ -61,13 +64,15 @@ class WorkerMemory:
         """Start to watch; what workers held earlier does not count."""
         for worker in workers():
             _forget_peak(worker)
-        self._thread.start()
+        if self._interval is not None:
+            self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Take the last look."""
         self._done.set()
-        self._thread.join()
+        if self._interval is not None:
+            self._thread.join()
         self._look()
 
     def _watch(self) -> None:
@@ -91,7 +96,7 @@ def workers() -> list[int]:
         except OSError:
             continue
         parents[int(entry)] = int(stat.rpartition(")")[2].split()[1])
-        if b"pyspark" in command and (b"daemon" in command or b"worker" in command):
+        if b"pyspark.daemon" in command or b"pyspark.worker" in command:
             python.add(int(entry))
     return [pid for pid in python if _descends(pid, os.getpid(), parents)]
 
