@@ -10,7 +10,8 @@ those of a text that names its strategy, each match a list of event names in str
 in place of the list is the count. With `show`, a match is the list of what `show` names: variables
 (an event's name, a list of names, or "NULL"), match_number, match_start, match_end, match_time,
 match_status, waiting_for, deadline, match_count, partition columns, names of RETURN; times stand as
-numbers. Matches are compared as multisets. In place of results, `error` lists words of the message.
+numbers. Matches are compared as multisets. In place of results, `error` lists words of the message;
+a strategy's key then holds any value, and without one the strategy is that of the text.
 
 The other keys are arguments of ``match_pattern``: `partition_by`, `within`, `inclusive`, `matches`,
 `timeouts`, `strict_time`, `types` (in their absence types are compared with column `type`).
@@ -138,6 +139,7 @@ def _cases(table: str, raw: dict[str, Any]) -> list[EventTableCase]:
     for key in named:
         given = raw.get(key)
         expected = tuple(map(tuple, _plain(given))) if isinstance(given, list) else given
+        expected = None if "error" in raw else expected
         rows, show = read_events(raw.get("events", "")), tuple(raw.get("show", ()))
         error = tuple(raw.get("error", ()))
         found.append(

@@ -125,7 +125,7 @@ def _waiting(automaton: Automaton, stream: Stream, run: Run, position: int) -> I
 
 
 def _in_loop(automaton: Automaton, stream: Stream, run: Run, position: int) -> Iterator[Run]:
-    query, sequence, index = automaton.query, automaton.sequence, run.at
+    sequence, index = automaton.sequence, run.at
     stopped = run.stopped or until_reached(stream, sequence, run.history, index, position)
     most = sequence[index].part.most
     taken = sum(component == index for component, _ in run.history)

@@ -74,9 +74,8 @@ def _element(tokens: Sequence[Token], place: int) -> tuple[str, int]:
     if form == f"[{variable.lower()}.len]":
         form = LAST
     if form not in (FIRST, LATER, PREVIOUS, BEFORE, LAST):
-        raise ReferenceError_(
-            f"unknown element {variable}[{inner}]; there are [1], [i], [i-1], [..i-1], [{variable}.LEN]"
-        )
+        allowed = f"[1], [i], [i-1], [..i-1], [{variable}.LEN]"
+        raise ReferenceError_(f"unknown element {variable}[{inner}]; there are {allowed}")
     return form, place + 1
 
 
@@ -87,7 +86,7 @@ def rewritten(tokens: Sequence[Token]) -> str:
     while place < len(tokens):
         token = tokens[place]
         follows = tokens[place + 1].text if place + 1 < len(tokens) else ""
-        if token.kind == "word" and follows == "[":
+        if token.kind == "word" and follows == "[" and token.upper not in ("AND", "OR", "NOT"):
             form, place = _element(tokens, place + 1)
             words.append(f'"{token.text.upper()}{form}"')
             if place >= len(tokens) or tokens[place].text != ".":
@@ -144,7 +143,7 @@ def _reads(node: Expression, variables: frozenset[str]) -> set[tuple[str, str]]:
 
 def _condition(node: Expression, variables: frozenset[str]) -> Condition:
     reads = _reads(node, variables)
-    for name, form in reads:
+    for name in sorted({name for name, _ in reads}):
         if name not in variables:
             raise ReferenceError_(f"unknown variable {name}; there are {', '.join(sorted(variables))}")
     return Condition(node, frozenset(reads), str(node))

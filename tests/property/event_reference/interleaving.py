@@ -60,8 +60,7 @@ class Search:
 def compile_order(query: Query, structure: Structure) -> Search:
     variables = query.pattern.variables
     order = partial_order(structure)
-    absent = [gap.absence for gap in order.gaps]
-    bound = frozenset([leaf.variable for leaf in [*order.components, *absent]])
+    bound = frozenset({leaf.variable for leaf in order.components} | {gap.absence.variable for gap in order.gaps})
     conditions = applicable(query.pattern.conditions, bound)
     positive = [condition for condition in conditions if negated_variable(condition, variables) is None]
     placed, final = tuple(Placed() for _ in order.components), []
@@ -121,8 +120,7 @@ def _rounds(query: Query, order: PartialOrder, condition: Condition) -> list[Rou
     if not singles:
         return [frozenset()]
     deepest = max(singles, key=lambda name: len(query.pattern.variables[name].groups))
-    for name in condition.variables - {deepest}:
-        check_foreign(condition, deepest, query.pattern.variables)
+    check_foreign(condition, deepest, query.pattern.variables)
     return [component.rounds for component in order.components if component.variable == deepest]
 
 
@@ -136,9 +134,9 @@ def assignments(search: Search, stream: Stream, budget: Budget) -> list[Found]:
             budget.spend()
             if not _alive(search, stream, one, position):
                 continue
-            one = _stopped(search, stream, one, position)
-            following += [one] if one.history else []
-            for longer in _extensions(search, stream, one, position):
+            kept = _stopped(search, stream, one, position)
+            following += [kept] if kept.history else []
+            for longer in _extensions(search, stream, kept, position):
                 following.append(longer)
                 if _is_complete(search, stream, longer.history):
                     complete.append(longer.history)
@@ -180,9 +178,8 @@ def _is_open(search: Search, one: Assignment, index: int) -> bool:
     taken, component = _count(one.history, index), search.order.components[index]
     if taken and (index in one.stopped or (component.part.most is not None and taken >= component.part.most)):
         return False
-    ready = all(
-        _count(one.history, other) >= search.order.components[other].least for other in search.order.before[index]
-    )
+    components = search.order.components
+    ready = all(_count(one.history, other) >= components[other].least for other in search.order.before[index])
     return ready and not any(_count(one.history, other) for other in search.after(index))
 
 

@@ -43,7 +43,7 @@ class Stream:
             span: Any = self.ordinals[last] - self.ordinals[first] + 1
         else:
             span = self.times[last] - self.times[first]
-        return span <= size if self.closed(window) else span < size
+        return bool(span <= size if self.closed(window) else span < size)
 
     def closed(self, window: Window) -> bool:
         return self.inclusive if window.inclusive is None else window.inclusive
