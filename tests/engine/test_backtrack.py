@@ -184,6 +184,7 @@ def test_limits_let_the_pattern_back_off() -> None:
     assert search_text("A+ | B", "AAAAA", Search(within=2)) == [(0, "AAA"), (3, "AA")]
     assert search_text("A+", "AAAAA", Search(max_rows=2)) == [(0, "AA"), (2, "AA"), (4, "A")]
     assert search_text("A+", "AAA", Search(within=-1)) == []
+    assert search_text("A+ B", "AAAB", Search(max_rows=3)) == [(1, "AAB")]
 
 
 def test_navigation() -> None:
@@ -201,6 +202,8 @@ def test_aggregates() -> None:
     assert search_values("A+", [7, 9, 10, 5, 10], A=low) == [(0, "AA"), (2, "AA"), (4, "A")]
     few = Comparison("<=", Running("count", None, None, A, BIGINT), constant(2))
     assert search_values("A+ B", [1, 1, 1, 1], A=few) == [(0, "AAB")]
+    two = Comparison("=", running("sum", A), constant(2))
+    assert search_values("A+ B", [5, 1, 1, 9], B=two) == [(1, "AAB")]
     least = Comparison("=", running("min", RowSet(frozenset({0, 1}))), constant(3))
     assert search_values("A+ B", [5, 4, 3, 9], B=least) == [(0, "AAAB")]
 
