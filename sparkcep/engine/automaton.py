@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from sparkcep.engine.matches import MatchLabel
-from sparkcep.engine.program import can_consume, has_choice, min_rows, orders_of
+from sparkcep.engine.program import can_consume, has_choice, labels_of, min_rows, orders_of
 from sparkcep.errors import PlanError
 from sparkcep.syntax.pattern import (
     Alternation,
@@ -51,7 +51,7 @@ class Automaton:
         accepts behind the last row of the partition only. The last two states are the starts:
         ``edges[-2]`` on the first row of the partition, ``edges[-1]`` elsewhere.
     labels
-        What the positions refer to.
+        What the positions refer to, numbered as in a `Program` of the pattern.
     variables
         Names of the variables that the labels index.
     """
@@ -109,7 +109,9 @@ def compile_automaton(pattern: RowPattern, variables: Sequence[str], max_states:
     0 A -> 1 B
     1 B -> 1 B, accept
     """
-    network = _Network({name: index for index, name in enumerate(variables)}, max_states)
+    labels = labels_of(pattern, variables)
+    indexes = {name: index for index, name in enumerate(variables)}
+    network = _Network(indexes, {label: index for index, label in enumerate(labels)}, max_states)
     entry = network.before(pattern, network.accept, excluded=False)
     numbers: dict[int, int] = {}
     starts = [tuple(network.successors(entry, at_start)) for at_start in (True, False)]
@@ -128,7 +130,7 @@ def compile_automaton(pattern: RowPattern, variables: Sequence[str], max_states:
     return Automaton(
         positions=tuple(network.nodes[node].operand for node in numbers),
         edges=tuple(tuple(t if t < 0 else numbers[t] for t in targets) for targets in edges),
-        labels=tuple(network.labels),
+        labels=labels,
         variables=tuple(variables),
     )
 
@@ -167,9 +169,9 @@ class _Network:
     """The automaton before its ε-moves are gone, built from the end of the pattern to its start."""
 
     variables: dict[str, int]
+    labels: dict[MatchLabel, int]
     max_states: int
     nodes: list[_Node] = field(default_factory=lambda: [_Node(_ACCEPT, 0, [])])
-    labels: dict[MatchLabel, int] = field(default_factory=dict)
     positions: int = 0
     rounds: int = 0
     accept: int = 0
@@ -186,8 +188,7 @@ class _Network:
         """Put `pattern` before the node `following` and return its entry."""
         match pattern:
             case Label(name):
-                label = MatchLabel(self.variables[name], excluded)
-                return self.add(_MATCH, self.labels.setdefault(label, len(self.labels)), [following])
+                return self.add(_MATCH, self.labels[MatchLabel(self.variables[name], excluded)], [following])
             case Concatenation(parts):
                 return self.sequence(parts, following, excluded)
             case Alternation(parts):

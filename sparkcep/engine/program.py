@@ -54,6 +54,7 @@ from sparkcep.syntax.pattern import (
     Permutation,
     Quantified,
     RowPattern,
+    parts_of,
 )
 
 (MATCH, SPLIT, JUMP, ANCHOR, ENTER, ROUND, REPEAT, REPEAT_RELUCTANT, PERMUTE_ENTER, PERMUTE_NEXT, DONE) = range(11)
@@ -152,16 +153,32 @@ def compile_program(pattern: RowPattern, variables: Sequence[str]) -> Program:
     2: split 1, 3
     3: done
     """
-    assembly = _Assembly({name: index for index, name in enumerate(variables)})
+    labels = labels_of(pattern, variables)
+    indexes = {name: index for index, name in enumerate(variables)}
+    assembly = _Assembly(indexes, {label: index for index, label in enumerate(labels)})
     assembly.add(pattern, excluded=False)
     assembly.emit(DONE)
     return Program(
         instructions=tuple(Instruction(*fields) for fields in assembly.code),
-        labels=tuple(assembly.labels),
+        labels=labels,
         variables=tuple(variables),
         loops=assembly.loops,
         permutations=assembly.permutations,
     )
+
+
+def labels_of(pattern: RowPattern, variables: Sequence[str]) -> tuple[MatchLabel, ...]:
+    """Return the labels of `pattern` in order of first appearance; variables count as in `variables`."""
+    indexes = {name: index for index, name in enumerate(variables)}
+    labels: dict[MatchLabel, None] = {}
+    pending = [(pattern, False)]
+    while pending:
+        node, excluded = pending.pop()
+        if isinstance(node, Label):
+            labels[MatchLabel(indexes[node.name], excluded)] = None
+        excluded = excluded or isinstance(node, Exclusion)
+        pending += [(part, excluded) for part in reversed(parts_of(node))]
+    return tuple(labels)
 
 
 def min_rows(pattern: RowPattern) -> int:
@@ -234,8 +251,8 @@ def orders_of(permutation: Permutation, limit: int = MAX_EXPANDED_PARTS) -> Iter
 @dataclass(slots=True)
 class _Assembly:
     variables: dict[str, int]
+    labels: dict[MatchLabel, int]
     code: list[list[int]] = field(default_factory=list)
-    labels: dict[MatchLabel, int] = field(default_factory=dict)
     loops: int = 0
     permutations: int = 0
 
@@ -258,8 +275,7 @@ class _Assembly:
     def add(self, pattern: RowPattern, excluded: bool) -> None:
         match pattern:
             case Label(name):
-                label = MatchLabel(self.variables[name], excluded)
-                self.emit(MATCH, self.labels.setdefault(label, len(self.labels)))
+                self.emit(MATCH, self.labels[MatchLabel(self.variables[name], excluded)])
             case Concatenation(parts):
                 for part in parts:
                     self.add(part, excluded)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
 
 from sparkcep.engine.automaton import compile_automaton
-from sparkcep.engine.matches import PAST_LAST_ROW, TO_FIRST, TO_LAST, TO_NEXT_ROW, Matches, Rows, Search, SearchFault
+from sparkcep.engine.matches import TO_FIRST, TO_LAST, TO_NEXT_ROW, Search, SearchFault
 from sparkcep.engine.sweep import sweep
-from sparkcep.syntax.pattern import RowPattern, variables_of
+from sparkcep.syntax.pattern import variables_of
 from sparkcep.syntax.row_pattern import parse_row_pattern
-from tests.engine import strategies as random
-from tests.engine.searches import Found, found_in, letters, naive_search, outcome, rows_of
-
-SMALL = settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+from tests.engine.searches import found_in, letters, rows_of
 
 
 def search_text(text: str, rows: str, search: Search | None = None) -> list[tuple[int, str]]:
@@ -105,17 +102,121 @@ def test_faults(pattern: str, rows: str, skip: int, targets: tuple[int, ...], fa
     assert (caught.value.kind, caught.value.group, caught.value.row, caught.value.number) == fault
 
 
-def check(pattern: RowPattern, groups: list[list[set[str]]], search: Search, order: list[float] | None = None) -> None:
-    try:
-        expected = naive_search(pattern, groups, search, random.VARIABLES, order)
-    except OverflowError:
-        assume(False)
-    automaton = compile_automaton(pattern, random.VARIABLES)
-    rows = rows_of(groups, random.VARIABLES, order)
-    assert outcome(lambda: found_in(sweep(automaton, rows, search), automaton.labels, random.VARIABLES)) == expected
+@pytest.mark.parametrize(
+    ("pattern", "rows", "search", "matches"),
+    [
+        ("A+", "AAAAA", Search(max_rows=2), [(0, "AA"), (2, "AA"), (4, "A")]),
+        ("A+ B | A", "AAAB", Search(max_rows=3), [(0, "A"), (1, "AAB")]),
+        ("A+ B | A", "AAAB", Search(within=2), [(0, "A"), (1, "AAB")]),
+        ("A B* C", "ABBC", Search(max_rows=3), []),
+        ("A B{3}|A B|A", "ABBB", Search(within=2), [(0, "AB")]),
+        ("A+? B | A", "AAAB", Search(TO_NEXT_ROW, max_rows=3), [(0, "A"), (1, "AAB"), (2, "AB")]),
+        ("A*", "AA", Search(within=-1), [(0, ""), (1, "")]),
+        ("A+", "AAAA", Search(TO_NEXT_ROW, within=2), [(0, "AAA"), (1, "AAA"), (2, "AA"), (3, "A")]),
+    ],
+)
+def test_a_limit_backs_off_to_the_next_preferred(
+    pattern: str, rows: str, search: Search, matches: list[tuple[int, str]]
+) -> None:
+    assert search_text(pattern, rows, search) == matches
 
 
-@SMALL
-@given(random.patterns, random.groups, random.searches())
-def test_equals_the_definition(pattern: RowPattern, groups: list[list[set[str]]], search: Search) -> None:
-    check(pattern, groups, search)
+def ends(order: list[float] | list[int], within: float, inclusive: bool = True) -> list[int]:
+    """Ends of the matches of A+ from each row, all rows in one group."""
+    automaton = compile_automaton(parse_row_pattern("A+"), "A")
+    rows = dataclasses.replace(rows_of([[{"A"}] * len(order)], "A"), order=np.array(order))
+    return sweep(automaton, rows, Search(TO_NEXT_ROW, within=within, inclusive=inclusive)).end.tolist()
+
+
+def test_differences_of_order_values_do_not_wrap() -> None:
+    largest = 2**63 - 1
+    assert ends([-largest, 0, largest], 2**63 - 1) == [2, 3, 3]
+    assert ends([-largest, 0, largest], 2**64 - 2) == [3, 3, 3]
+    assert ends([largest - 1, largest], 2) == [2, 2]
+
+
+def test_floating_order_values() -> None:
+    assert ends([0.0, 0.5, 1.0], 1.0) == [3, 3, 3]
+    assert ends([0.0, 0.5, 1.0], 1.0, inclusive=False) == [2, 3, 3]
+    assert ends([0.0, 0.5, 1.0], 0, inclusive=False) == []
+    assert ends([-np.inf, -np.inf, 0.0, np.inf, np.nan, np.nan], 10.0) == [2, 2, 3, 4, 6, 6]
+    assert ends([0, 1, 2], 1.5) == [2, 3, 3]
+
+
+def test_groups_do_not_touch_and_numbers_begin_anew() -> None:
+    automaton = compile_automaton(parse_row_pattern("^ A+ | B+ $"), "AB")
+    groups = [letters("A"), [], letters("AAB"), letters("BBAB"), []]
+    rows = dataclasses.replace(rows_of(groups, "AB"), first_number=7, at_start=False)
+    matches = sweep(automaton, rows, Search())
+    assert matches.group.tolist() == [2, 2, 3]
+    assert matches.start.tolist() == [1, 3, 7]
+    assert matches.end.tolist() == [3, 4, 8]
+    assert matches.number.tolist() == [1, 2, 1]
+    assert (matches.resume, matches.next_number) == (8, 1)
+
+
+def test_first_group_goes_on_from_an_earlier_call() -> None:
+    automaton = compile_automaton(parse_row_pattern("^ A"), "A")
+    rows = rows_of([letters("A")], "A")
+    assert sweep(automaton, dataclasses.replace(rows, first_number=7), Search()).number.tolist() == [7]
+    matches = sweep(automaton, dataclasses.replace(rows, first_number=7, at_start=False), Search())
+    assert (matches.number.tolist(), matches.next_number) == ([], 7)
+
+
+def test_no_rows_at_all() -> None:
+    automaton = compile_automaton(parse_row_pattern("A*"), "A")
+    for groups in ([], [[]]):
+        matches = sweep(automaton, rows_of(groups, "A"), Search())
+        assert (len(matches.start), matches.resume, matches.next_number) == (0, 0, 1)
+
+
+def test_arrays_of_the_caller_may_be_read_only_and_strided() -> None:
+    automaton = compile_automaton(parse_row_pattern("A B"), "AB")
+    rows = rows_of([letters("ABAB")], "AB")
+    conditions = np.repeat(rows.conditions, 2, axis=1)[:, ::2]
+    conditions.flags.writeable = False
+    rows = dataclasses.replace(rows, conditions=conditions)
+    assert sweep(automaton, rows, Search()).start.tolist() == [0, 2]
+
+
+def test_runs_of_one_label_are_merged() -> None:
+    automaton = compile_automaton(parse_row_pattern("A A{2} {- A -} B"), "AB")
+    matches = sweep(automaton, rows_of([letters("AAAAB")], "AB"), Search())
+    assert matches.run_length.tolist() == [3, 1, 1]
+    assert [automaton.labels[i].excluded for i in matches.run_label] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "search"),
+    [
+        ("A+ B", Search()),
+        ("(A+)+ B", Search()),
+        ("A* A* A* A* B", Search()),
+        ("A* A* A* A* B", Search(TO_NEXT_ROW, within=10**6)),
+        ("(A?){50} A{50}", Search()),
+        ("(A?){50} A{50}", Search(within=10**6)),
+        ("A+", Search()),
+        ("A+", Search(TO_NEXT_ROW)),
+        ("A+", Search(TO_NEXT_ROW, within=10**6)),
+        ("A+", Search(TO_NEXT_ROW, max_rows=5_000)),
+        ("A+? $", Search(TO_NEXT_ROW)),
+        ("(A | B)+", Search(max_rows=10**6)),
+    ],
+)
+def test_work_is_linear_in_rows(pattern: str, search: Search) -> None:
+    tree = parse_row_pattern(pattern)
+    automaton = compile_automaton(tree, "AB")
+    for n in (4_000, 8_000, 16_000):
+        assert sweep(automaton, rows_of([[{"A"}] * n], "AB"), search).steps <= 4 * n
+
+
+def test_matches_of_many_runs() -> None:
+    automaton = compile_automaton(parse_row_pattern("(A B)+"), "AB")
+    matches = sweep(automaton, rows_of([letters("AB" * 20_000)], "AB"), Search())
+    assert (matches.end.tolist(), len(matches.run_label)) == ([40_000], 40_000)
+    assert matches.run_label.tolist() == [0, 1] * 20_000
+
+
+def test_long_bounds() -> None:
+    assert search_text("A{600}", "A" * 601) == [(0, "A" * 600)]
+    assert search_text("(A?){50} A{50}", "A" * 70) == [(0, "A" * 70)]
