@@ -104,9 +104,8 @@ class PartReader(TokenReader):
         self._open(self._next)
         self._advance()
         if self._next.is_symbol(")"):
-            self._fail(
-                "EMPTY_GROUP", f"{word.keyword} holds no part.", span=self._span_from(word.start), allowed="a part"
-            )
+            span = Span(word.start, self._next.end)
+            self._fail("EMPTY_GROUP", f"{word.keyword} holds no part.", span=span, allowed="a part")
         parts = [self._part()]
         while self._accept(","):
             parts.append(self._part())
@@ -206,7 +205,7 @@ class PartReader(TokenReader):
         self._allow_part()
         if not token.is_name:
             hint = f'type names are quoted so: "{token.text[1:-1]}"' if token.kind == "string" else None
-            self._fail("UNEXPECTED_TOKEN", "An event type belongs here.", hint=hint)
+            self._fail("UNEXPECTED_TOKEN", "An event type belongs here.", hint=hint or self._strategy_hint(0))
         name = _name(token, self._text, self._clause)
         self._advance()
         return name
@@ -218,7 +217,7 @@ class PartReader(TokenReader):
             self._fail(
                 "MISSING_VARIABLE",
                 "The event has no name.",
-                hint=f"write its type and a name for it: {type_token.text} x",
+                hint=self._strategy_hint(1) or f"write its type and a name for it: {type_token.text} x",
             )
         variable = variable_of(token, text=self._text, clause=self._clause)
         name = variable.name
@@ -270,7 +269,10 @@ class PartReader(TokenReader):
             return None
         if not is_loop:
             self._fail(
-                "MISPLACED_UNTIL", f"UNTIL ends loops; {variable} is none.", hint=f"Type+ {variable}[] UNTIL ( … )"
+                "MISPLACED_UNTIL",
+                f"UNTIL ends loops; {variable} is none.",
+                allowed="WITHIN, ',', ')'",
+                hint=f"Type+ {variable}[] UNTIL ( … )",
             )
         self._advance()
         opening = self._index
@@ -366,6 +368,13 @@ class PartReader(TokenReader):
 
     # Failing.
 
+    def _strategy_hint(self, back: int) -> str | None:
+        """Return a hint if a word was read as a strategy where a type may be meant."""
+        word = self._tokens[self._index - 1 - back] if self._index > back else self._end
+        if word.keyword not in _STEP_STRATEGIES:
+            return None
+        return f'{word.keyword} is a strategy here; quote it if it is a type: "{word.text}"'
+
     def _fail_root(self) -> NoReturn:
         token = self._next
         hint = None
@@ -373,8 +382,9 @@ class PartReader(TokenReader):
             hint = "PATTERN ( … ) is a row pattern and stands in MATCH_RECOGNIZE ( … )"
         elif token.keyword:
             hint = did_you_mean(token.keyword, _OPERATORS) or "put SEQ( … ) around the parts"
-        code = "UNEXPECTED_TOKEN" if self._tokens else "EMPTY_PATTERN"
-        message = "An event pattern opens with SEQ, AND or OR." if self._tokens else "The pattern is empty."
+        is_empty = token is self._end
+        code = "EMPTY_PATTERN" if is_empty else "UNEXPECTED_TOKEN"
+        message = "The pattern is empty." if is_empty else "An event pattern opens with SEQ, AND or OR."
         self._fail(code, message, allowed="SEQ( … ), AND( … ), OR( … )", hint=hint)
 
     def _stop_behind_part(self) -> NoReturn:
