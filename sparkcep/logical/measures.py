@@ -127,6 +127,7 @@ class MeasureBinder:
             return direct
         if call.order_by:
             raise self._wrong(call, clause, f"ORDER BY inside {call.function.upper()} is not supported")
+        self._check_late(call, clause)
         return self._late(call, array, arguments)
 
     def _field(self, argument: str | Classifier, fields: dict[str, str], clause: Clause) -> str:
@@ -135,6 +136,13 @@ class MeasureBinder:
             return argument
         column = CLASSIFIER if isinstance(argument, Classifier) else self.hidden.column(argument, clause.title)
         return fields.setdefault(column, f"s.f{len(fields)}")
+
+    def _check_late(self, call: Aggregate, clause: Clause) -> None:
+        """Let Spark look at the call as it would stand over the input, so that it fails at plan time."""
+        shown = [
+            "CAST(NULL AS STRING)" if isinstance(argument, Classifier) else argument for argument in call.arguments
+        ]
+        self.oracle.types([f"{call.function}({', '.join(shown)})"], clause=clause.title)
 
     def _late(self, call: Aggregate, array: str, arguments: list[str]) -> str:
         name = self.hidden.fresh("a")

@@ -70,6 +70,12 @@ class _Reader:
         copied = 0
         position = 0
         while position < len(self.tokens):
+            behind = self.tokens.behind_query(position)
+            if behind is not None:  # a sub-query is Spark's alone; it may name columns of the row
+                for inside in range(position, behind):
+                    self._mention(inside, mentions)
+                position = behind
+                continue
             call, after = self._call_at(position)
             if call is None:
                 self._mention(position, mentions)
@@ -215,8 +221,7 @@ class _Reader:
 
     def _refuse_nested(self, argument: TokenRange, function: str) -> None:
         """Raise when one of our calls stands inside a navigation or an aggregate."""
-        first = argument.first
-        for position in range(first, first + len(argument)):
+        for position in argument.outside_queries():
             word = self.tokens.function_name(position)
             if word is None or not (word in OURS or self._is_aggregate(word)):
                 continue

@@ -40,7 +40,7 @@ def read_inner(argument: TokenRange, clause: Clause, function: str, parameters: 
     bare: dict[str, None] = {}
     text = ""
     copied = argument.start
-    for position in range(argument.first, argument.last):
+    for position in argument.outside_queries():
         variable = _variable_at(argument, position, clause, parameters)
         if variable is not None:
             named[variable] = None

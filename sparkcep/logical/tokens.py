@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sparkcep.errors import PatternSyntaxError, Span
@@ -10,6 +11,8 @@ from sparkcep.syntax.row_pattern import normal_name
 
 OPENING = {"(": ")", "[": "]", "{": "}"}
 CLOSING = set(OPENING.values())
+_LIKE_QUANTIFIERS = ("ANY", "SOME", "ALL")
+_QUERY_OPENERS = frozenset({"SELECT", "WITH", "VALUES", "FROM"})
 
 
 def token_range(text: str) -> TokenRange:
@@ -123,24 +126,32 @@ class TokenRange:
 
     def function_name(self, position: int) -> str | None:
         """Return the upper-case name of an unqualified call that starts at `position`."""
-        if not self.is_word(position) or not self.is_symbol(position + 1, "(") or self.is_symbol(position - 1, "."):
+        if not self.is_word(position) or not self.is_symbol(position + 1, "(") or self._is_field(position):
             return None
-        return self.tokens[position].text.upper()
+        name = self.tokens[position].text.upper()
+        quantifies = name in _LIKE_QUANTIFIERS and self.is_word(position - 1)
+        if quantifies and self.tokens[position - 1].text.upper() in ("LIKE", "ILIKE"):
+            return None
+        return name
 
     def free_name(self, position: int) -> str | None:
         """Return the name at `position` if it can be a column of its own: not behind a dot, no call."""
         token = self.tokens[position]
         if token.kind not in ("word", "backquoted"):
             return None
-        if self.is_symbol(position - 1, ".") or (token.kind == "word" and self.is_symbol(position + 1, "(")):
+        if self._is_field(position) or (token.kind == "word" and self.is_symbol(position + 1, "(")):
             return None
         return self.plain_name(position)
+
+    def _is_field(self, position: int) -> bool:
+        """Whether a name at `position` is a step of a path: behind a dot, or behind the colon of a variant."""
+        return self.is_symbol(position - 1, ".") or self.is_symbol(position - 1, ":")
 
     def qualifier(self, position: int) -> str | None:
         """Return the normal form of ``A`` when ``A.name`` or ``A.*`` starts at `position`."""
         if not self.is_name(position) or not self.is_symbol(position + 1, "."):
             return None
-        if self.is_symbol(position - 1, ".") or not (self.is_name(position + 2) or self.is_symbol(position + 2, "*")):
+        if self._is_field(position) or not (self.is_name(position + 2) or self.is_symbol(position + 2, "*")):
             return None
         return normal_name(self.tokens[position].text)
 
@@ -150,11 +161,26 @@ class TokenRange:
             position += 2
         return self.is_name(position) and self.is_symbol(position + 1, "(")
 
+    def behind_query(self, position: int) -> int | None:
+        """Return the position behind the sub-query whose bracket opens at `position`, None if none does."""
+        following = self.tokens[position + 1].text.upper() if self.is_word(position + 1) else None
+        opens = self.is_symbol(position, "(") and following in _QUERY_OPENERS
+        return self.closing(position) + 1 if opens else None
+
+    def outside_queries(self) -> Iterator[int]:
+        """Yield the positions of the range's tokens that stand in no sub-query."""
+        position = self.first
+        while position < self.last:
+            behind = self.behind_query(position)
+            if behind is None:
+                yield position
+            position = position + 1 if behind is None else behind
+
     def path_end(self, position: int) -> int:
-        """Return the position behind a name and all ``.field`` and ``[index]`` that follow it."""
+        """Return the position behind a name and all ``.field``, ``:field`` and ``[index]`` that follow it."""
         position += 1
         while True:
-            if self.is_symbol(position, ".") and self.is_name(position + 1):
+            if self.is_name(position + 1) and self._is_field(position + 1):
                 position += 2
             elif self.is_symbol(position, "["):
                 position = self.closing(position) + 1

@@ -42,6 +42,8 @@ class MatchTask:
         Bits of variables without a row-only condition.
     order
         The first order column, if WITHIN measures it; `order_name` is the user's name for it.
+    columns
+        Names of the batches' columns, which may arrive numbered.
     keys
         Partition columns, for messages.
     target
@@ -59,6 +61,7 @@ class MatchTask:
     order_name: str
     search: Search
     output: OutputRows
+    columns: tuple[str, ...]
     keys: tuple[str, ...]
     target: str | None
 
@@ -71,7 +74,7 @@ class MatchTask:
         """Match the rows of one Spark partition."""
         matcher = RowMatcher(self)
         for batch in batches:
-            yield from matcher.push(batch)
+            yield from matcher.push(batch.rename_columns(list(self.columns)))
         yield from matcher.finish()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -26,6 +27,7 @@ from sparkcep.syntax.clause import Within
 
 SKIPS = {"past last row": PAST_LAST_ROW, "to next row": TO_NEXT_ROW, "to first": TO_FIRST, "to last": TO_LAST}
 DAY_IN_MICROSECONDS = 86_400_000_000
+_PLAIN_NAME = re.compile(r"[^.`]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +78,20 @@ def matched_frame(source: Source, match: LogicalMatch, plan: Compiled, options: 
         order_name=match.order_by[0].expression,
         search=_search(match, prepared, options),
         output=output,
+        columns=tuple(prepared.frame.columns),
         keys=prepared.keys,
         target=match.after_match.target,
     )
     schema = matcher_schema(output, prepared.frame.schema)
-    emitted = prepared.frame.mapInArrow(task.run, schema)
+    emitted = _plainly_named(prepared.frame).mapInArrow(task.run, schema)
     return finished(emitted, match, output, prepared.originals, source.alias)
+
+
+def _plainly_named(frame: DataFrame) -> DataFrame:
+    """Number the columns of a frame if mapInArrow cannot find one by its name: it reads a dot as a field."""
+    if all(_PLAIN_NAME.fullmatch(name) for name in frame.columns):
+        return frame
+    return frame.toDF(*(f"c{position}" for position in range(len(frame.columns))))
 
 
 def output_rows(match: LogicalMatch, prepared: Prepared) -> OutputRows:
