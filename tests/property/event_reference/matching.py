@@ -32,7 +32,7 @@ def match_events(
     type_column: str = "type",
     strategy: str | None = None,
     partition_by: Sequence[str] = (),
-    order_by: str = "t",
+    order_by: str | Sequence[str] = "t",
     within: Any = None,
     inclusive: bool = True,
     matches: str = "all",
@@ -68,9 +68,10 @@ def match_events(
     check_forms(text)
     _check_windows(query, None, inclusive)
     _compile_all(query, [variant for variant in expand(text.root, 1) if variant is not None], declarative)
+    order = [order_by] if isinstance(order_by, str) else list(order_by)
     results: list[Match] = []
-    for group in _partitions(events, partition_by, order_by, null_order_value):
-        stream = make_stream(group, order_by, text.keys, inclusive)
+    for group in _partitions(events, partition_by, order, null_order_value):
+        stream = make_stream(group, order[0], text.keys, inclusive)
         _check_windows(query, stream.times[0], inclusive)
         found, expired = _matches_of(query, stream, declarative)
         chosen = selected(ordered(found, text.variables), stream, matches)
@@ -113,16 +114,19 @@ def _check_windows(query: Query, sample: Any, inclusive: bool) -> None:
 
 
 def _partitions(
-    events: Iterable[Row], partition_by: Sequence[str], order_by: str, null_order_value: str
+    events: Iterable[Row], partition_by: Sequence[str], order: Sequence[str], null_order_value: str
 ) -> list[list[Row]]:
     groups: dict[Any, list[Row]] = {}
     for event in events:
-        if column(event, order_by) is None:
+        if column(event, order[0]) is None:
             if null_order_value == "drop":
                 continue
-            raise ReferenceError_(f"{order_by} is NULL", stage="data")
+            raise ReferenceError_(f"{order[0]} is NULL", stage="data")
         groups.setdefault(tuple(group_key(column(event, name)) for name in partition_by), []).append(event)
-    return [sorted(group, key=lambda row: SortKey(column(row, order_by))) for group in groups.values()]
+    for name in reversed(order):
+        for group in groups.values():
+            group.sort(key=lambda row: SortKey(column(row, name)))
+    return list(groups.values())
 
 
 def _interleaves(query: Query, structure: Structure, declarative: bool) -> bool:
