@@ -101,6 +101,10 @@ class MatchError(SparkcepError):
     """A fault that only data can show: skip target not bound, budget exceeded, NULL order value."""
 
 
+class CommandError(SparkcepError):
+    """The command line cannot start: a file is not there, an extension is unknown, Java is missing."""
+
+
 class SparkcepWarning(UserWarning):
     """Something legal that is probably not meant."""
 
