@@ -16,16 +16,18 @@ _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 # The option that leaves reference counting out is not part of numba's type hints.
 _njit: Any = njit
-_OPTIONS = {"cache": True, "error_model": "numpy", "nogil": True, "_nrt": False}
+_OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
+# Nobody calls a piece from Python, so it needs neither a wrapper nor a file of its own.
+_PIECE = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def compiled(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     """Compile a function that makes no arrays; division follows IEEE 754, the GIL is released."""
-    dispatcher: Callable[_Arguments, _Result] = _njit(**_OPTIONS)(function)
+    dispatcher: Callable[_Arguments, _Result] = _njit(cache=True, **_OPTIONS)(function)
     return dispatcher
 
 
 def inlined(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     """Compile a function into the machine code of its callers."""
-    dispatcher: Callable[_Arguments, _Result] = _njit(**_OPTIONS, forceinline=True)(function)
+    dispatcher: Callable[_Arguments, _Result] = _njit(**_OPTIONS, **_PIECE)(function)
     return dispatcher

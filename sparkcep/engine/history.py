@@ -131,7 +131,7 @@ def _aggregate_integer(tracked: Tracked, columns: Columns, history: History, g: 
     empty = history.counts[entry, g] == 0
     history.counts[entry, g] += 1
     if function == AGGREGATE_SUM:
-        total = old + value
+        total = wrapped_sum(old, value)
         wrapped = ((old ^ total) & (value ^ total)) < 0
         if wrapped or total < tracked.aggregates[g, 3] or total > tracked.aggregates[g, 4]:
             history.counts[entry, g] = OVERFLOWED
@@ -160,6 +160,12 @@ def _aggregate_float(tracked: Tracked, columns: Columns, history: History, g: in
         empty or (float_less(value, old) if function == AGGREGATE_MIN else float_less(old, value))
     ):
         history.floats[entry, g] = value
+
+
+@inlined
+def wrapped_sum(left: int, right: int) -> int:
+    """Return the sum modulo 2^64: signed addition is compiled as if it could not overflow."""
+    return int(np.int64(np.uint64(left) + np.uint64(right)))
 
 
 @inlined

@@ -39,7 +39,7 @@ FRESH, KNOWN, NO_ROOM = range(3)
 MAX_WORDS = 1 << 24
 FIRST_KEYS = 1 << 10
 NO_LABEL, NOT_YET = -1, -2
-_MULTIPLIER = -7046029254386353131  # 2^64 divided by the golden ratio
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 _INDEX_BITS = 32
 
 
@@ -114,11 +114,11 @@ def _reindex(memo: Memo, count: int, generation: int) -> None:
 
 @inlined
 def _hash(key: Int64s, width: int) -> int:
-    value = 0
+    value = np.uint64(0)
     for i in range(width):
-        value = (value ^ key[i]) * _MULTIPLIER
-        value ^= value >> 29
-    return value
+        value = (value ^ np.uint64(key[i])) * _MULTIPLIER
+        value ^= value >> np.uint64(29)
+    return int(np.int64(value >> np.uint64(1)))
 
 
 @compiled

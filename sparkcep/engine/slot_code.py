@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkcep.engine.compiled import inlined
-from sparkcep.engine.history import Columns, History, first_row, float_less, last_row
+from sparkcep.engine.history import Columns, History, first_row, float_less, last_row, wrapped_sum
 from sparkcep.engine.matches import Bools, Float64s, Int64s
 
 WIDTH = 8
@@ -42,7 +42,7 @@ LAST_LOGIC = IS_FALSE
 (FLOAT_CHOOSE, FLOAT_COALESCE, FLOAT_LEAST, FLOAT_GREATEST) = range(46, 50)
 
 ROW_REGISTER, NUMBER_REGISTER = range(2)
-LOWEST = -(2**63)
+LOWEST, HIGHEST = -(2**63), 2**63 - 1
 POWERS = np.array([10.0**i for i in range(39)])
 EXACT_FLOAT = 2**53
 
@@ -172,14 +172,14 @@ def _integer(instructions: Int64s, at: int, registers: Registers) -> None:
     if absent:
         pass
     elif op == ADD:
-        value = left + right
+        value = wrapped_sum(left, right)
         absent = ((left ^ value) & (right ^ value)) < 0
     elif op == SUBTRACT:
-        value = left - right
+        value = np.int64(np.uint64(left) - np.uint64(right))
         absent = ((left ^ right) & (left ^ value)) < 0
     elif op == MULTIPLY:
-        value = left * right
-        absent = _product_overflows(left, right, value)
+        absent = _product_overflows(left, right)
+        value = 0 if absent else left * right
     elif op in (DIVIDE, REMAINDER):
         absent = right == 0 or (op == DIVIDE and left == LOWEST and right == -1)
         if not absent and right != -1:
@@ -187,24 +187,27 @@ def _integer(instructions: Int64s, at: int, registers: Registers) -> None:
             value = quotient if op == DIVIDE else left - quotient * right
         elif not absent:
             value = -left if op == DIVIDE else 0
+    elif left == LOWEST:
+        absent = True
     else:
         value = left if op == ABSOLUTE and left >= 0 else -left
-        absent = left == LOWEST
     out = value < instructions[at, 5] or value > instructions[at, 6]
     registers.integers[target] = value
     registers.nulls[target] = absent or out
 
 
 @inlined
-def _product_overflows(left: int, right: int, product: int) -> bool:
+def _product_overflows(left: int, right: int) -> bool:
     small = 1 << 31
-    if -small < left < small and -small < right < small:
+    if (-small < left < small and -small < right < small) or left == 0 or right == 0:
         return False
-    if left == 0 or right == 0:
-        return False
-    if left == -1:
-        return right == LOWEST
-    return product // left != right or (right == -1 and left == LOWEST)
+    largest = np.uint64(HIGHEST) + np.uint64((left < 0) != (right < 0))
+    return bool(_magnitude(left) > largest // _magnitude(right))
+
+
+@inlined
+def _magnitude(value: int) -> np.uint64:
+    return np.uint64(value) if value >= 0 else np.uint64(0) - np.uint64(value)
 
 
 @inlined
