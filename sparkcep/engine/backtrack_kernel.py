@@ -239,12 +239,8 @@ def _try(
         else:
             report, lives = _may_choose(machine, history, memo, work, pc, row)
             if lives and report == RUNNING:
-                if op == SPLIT:
-                    _push(work, instructions[pc, 2], row, WHOLE)
-                    pc = instructions[pc, 1]
-                else:
-                    pc = _choose(machine, work, pc, row, 0)
-                    lives = pc >= 0
+                pc = _choose(machine, work, pc, row, 0)
+                lives = pc >= 0
         if not lives:
             if cursor[CHOICES] == 0:
                 report = FAILED
@@ -377,10 +373,13 @@ def _may_choose(machine: Machine, history: History, memo: Memo, work: Workspace,
 
 @inlined
 def _choose(machine: Machine, work: Workspace, pc: int, row: int, part: int) -> int:
-    """Take the preferred choice of REPEAT or PERMUTE_NEXT, and leave a choice point; −1 when the path fails."""
-    if machine.instructions[pc, 0] == PERMUTE_NEXT:
-        return _choose_part(machine, work, pc, row, part)
+    """Take the preferred choice and leave a choice point for the next one; −1 when the path fails."""
     instruction = machine.instructions[pc]
+    if instruction[0] == SPLIT:
+        _push(work, instruction[2], row, WHOLE)
+        return int(instruction[1])
+    if instruction[0] == PERMUTE_NEXT:
+        return _choose_part(machine, work, pc, row, part)
     register, minimum, maximum, body = instruction[1], instruction[2], instruction[3], instruction[4]
     count = work.state[2 * register] + 1
     if count > minimum and work.state[2 * register + 1] == row:
