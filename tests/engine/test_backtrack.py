@@ -262,13 +262,13 @@ LONG = 20_000
 @pytest.mark.parametrize(
     ("pattern", "per_row"),
     [
-        ("A+ B", 25),
-        ("(A+)+ B", 60),
+        ("A+ B", 10),
+        ("(A+)+ B", 30),
         ("A* A* A* A* B", 60),
         ("(A | C)+ B", 40),
-        ("(A+ B)?", 40),
-        ("A{3,} B", 40),
-        ("((A | C){2,5})+ B", 250),
+        ("(A+ B)?", 15),
+        ("A{3,} B", 30),
+        ("((A | C){2,5})+ B", 90),
     ],
 )
 @pytest.mark.parametrize("dependent", [False, True])
@@ -284,7 +284,7 @@ def test_work_over_a_failing_run_is_linear(pattern: str, per_row: int, dependent
 
 def test_a_bounded_loop_before_a_loop_is_polynomial() -> None:
     matches, _ = search_rows("(A?){20} A{20} B", with_values(np.arange(2000), ("A", "B"), but="B"), {"A": rises(A)})
-    assert matches.steps < 2500 * 2000
+    assert matches.steps < 400 * 2000
 
 
 def test_a_long_match_needs_no_call_stack() -> None:
