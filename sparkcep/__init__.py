@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparkcep.api import match_pattern, matcher, plan, sql
+    from sparkcep.display import show_timeline
     from sparkcep.errors import (
         BindingError,
         MatchError,
@@ -29,6 +30,7 @@ _HOMES = {
     "matcher": "sparkcep.api",
     "plan": "sparkcep.api",
     "sql": "sparkcep.api",
+    "show_timeline": "sparkcep.display",
     "MatchPlan": "sparkcep.spark.plan",
     "Options": "sparkcep.planning.plans",
     "BindingError": "sparkcep.errors",
@@ -51,6 +53,7 @@ __all__ = [
     "match_pattern",
     "matcher",
     "plan",
+    "show_timeline",
     "sql",
 ]
 

@@ -111,6 +111,7 @@ def show_timeline(
     data = _collected(matches, [time, *rows, *extra])
     data["timeline"] = data[rows].astype(str).agg(" · ".join, axis=1)
     order = list(dict.fromkeys(data["timeline"]))
+    data["label_above"] = data.groupby("timeline").cumcount() % 2 == 0
     y = alt.Y("timeline:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelPadding=12))
     kind = "Q" if data[time].dtype.kind in "iuf" else "T"
     words = time.replace("_", " ") if kind == "Q" else None
@@ -121,10 +122,9 @@ def show_timeline(
         _dots(alt, base, x, y, (colour, size), [time, *rows, *extra]),
     ]
     if label is not None:
-        text = base.mark_text(dy=-15, fontSize=11, color=_INK)
-        layers.append(text.encode(x=x, y=y, text=alt.Text(f"{_field(label)}:N")))
+        layers += _labels(alt, base, x, y, label)
     heading = alt.TitleParams(title, subtitle=subtitle) if title else alt.Undefined
-    chart = alt.layer(*layers).properties(width=width, height=alt.Step(46), title=heading)
+    chart = alt.layer(*layers).properties(width=width, height=alt.Step(58), title=heading)
     return _styled(chart)
 
 
@@ -137,10 +137,19 @@ def _dots(
         scale = alt.Scale(range=list(_COLOURS))
         encoding["color"] = alt.Color(f"{_field(colour)}:N", scale=scale, title=colour)
     if size is not None:
-        scale = alt.Scale(range=[40, 560])
+        scale = alt.Scale(range=[40, 480])
         encoding["size"] = alt.Size(f"{_field(size)}:Q", scale=scale, title=size.replace("_", " "))
     dots = {"opacity": 0.9, "stroke": "white", "strokeWidth": 1, "size": 110}
     return base.mark_circle(**({"color": _COLOURS[0]} if colour is None else {}), **dots).encode(**encoding)
+
+
+def _labels(alt: Any, base: Any, x: Any, y: Any, label: str) -> list[Any]:
+    """Every second label stands below its dot, so that neighbours do not cover each other."""
+    layers = []
+    for above, offset in ((True, -20), (False, 20)):
+        text = base.transform_filter(alt.datum.label_above == above).mark_text(dy=offset, fontSize=11, color=_INK)
+        layers.append(text.encode(x=x, y=y, text=alt.Text(f"{_field(label)}:N")))
+    return layers
 
 
 def _styled(chart: Any) -> Any:
@@ -148,6 +157,7 @@ def _styled(chart: Any) -> Any:
         chart.configure(font="Helvetica, Arial, sans-serif", background="white", padding=24)
         .configure_view(stroke=None)
         .configure_axis(labelColor=_INK, labelFontSize=12, labelLimit=320, gridColor="#eef1f4", domainColor="#cbd2d9")
+        .configure_axisX(titleColor=_FAINT, titleFontWeight="normal", titleFontSize=12, titlePadding=12)
         .configure_title(anchor="start", fontSize=18, color=_INK, subtitleColor=_FAINT, subtitleFontSize=13, offset=24)
         .configure_legend(labelColor=_INK, titleColor=_FAINT, labelFontSize=12, orient="bottom", offset=20)
     )

@@ -1,0 +1,42 @@
+# make demo and make test do everything on a fresh machine with Python 3.10+ and Java 17+.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+RUN := PYSPARK_PYTHON=$(abspath $(BIN)/python) $(BIN)/
+
+.PHONY: demo test check pytest bench golden docs clean
+
+demo: $(INSTALLED)
+	$(RUN)sparkcep demo --output out/late_departures.html --output out/late_departures.png
+
+test: check pytest
+
+check: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+pytest: $(INSTALLED)
+	$(RUN)python -m pytest
+
+bench: $(INSTALLED)
+	$(RUN)python -m benchmarks
+
+golden: $(INSTALLED)
+	SPARKCEP_WRITE_GOLDEN=1 $(RUN)python -m pytest tests/spark/test_sql_jobs.py $(wildcard tests/golden/test_*.py)
+	git diff --stat -- sql/golden tests/golden
+
+docs: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) out site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(INSTALLED): pyproject.toml scripts/check_machine.sh
+	@sh scripts/check_machine.sh $(PYTHON)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	touch $@
