@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from sparkcep.engine.automaton import compile_automaton
-from sparkcep.engine.matches import Search
+from sparkcep.engine.matches import TO_NEXT_ROW, Rows, Search
 from sparkcep.engine.sweep import sweep
 from sparkcep.syntax import pattern as tree
+from sparkcep.syntax.row_pattern import parse_row_pattern
 from tests.engine import strategies as random
 from tests.engine.searches import Found, found_in, naive_search, outcome, rows_of
 
@@ -123,3 +126,38 @@ def test_without_a_limit_no_window_ever_closes() -> None:
     matches = sweep(automaton, rows, Search())
     assert matches.start.tolist() == [0, 1, 2]
     assert (matches.resume, matches.next_number) == (3, 1)
+
+
+@pytest.mark.parametrize("width", [1, 3, 700, 1500, 5000])
+@pytest.mark.parametrize("padding", [0, 9])
+def test_windows_and_groups_longer_than_a_block(width: int, padding: int) -> None:
+    """Rows are A, some are B too: from each row the match ends with the last B of the window."""
+    random_rows = np.random.default_rng(width)
+    offsets = np.array([0, 4000, 4010, 4500, 9000])
+    is_b = random_rows.random(9000) < 0.004
+    rows = Rows(offsets, (1 + 2 * is_b.astype(np.uint64)).reshape(1, -1))
+    never = f"NEVER{{{padding}}} | " if padding else ""
+    automaton = compile_automaton(parse_row_pattern(f"{never}(A | B)+ B"), ("A", "B", "NEVER"))
+    matches = sweep(automaton, rows, Search(TO_NEXT_ROW, max_rows=width))
+    expected = []
+    for begin, end in itertools.pairwise(offsets):
+        ends = begin + np.flatnonzero(is_b[begin:end])
+        for start in range(begin, end):
+            inside = ends[(ends > start) & (ends < start + width)]
+            if len(inside):
+                expected.append((start, inside[-1] + 1))
+    assert list(zip(matches.start.tolist(), matches.end.tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("text", ["A+ B", "A B*? C", "(A | B)+ C", "A{2,3}? (B | C)*", "^ A | C"])
+@pytest.mark.parametrize("search", [Search(), Search(TO_NEXT_ROW, max_rows=7), Search(within=4)])
+def test_many_rows_and_groups(text: str, search: Search) -> None:
+    draw = np.random.default_rng(5)
+    drawn = draw.random((3000, 3)) < 0.6
+    rows = [{name for name, satisfied in zip("ABC", row, strict=True) if satisfied} for row in drawn]
+    borders = [0, *np.sort(draw.integers(0, 3000, 60)).tolist(), 3000]
+    groups = [rows[a:b] for a, b in itertools.pairwise(borders)]
+    pattern = parse_row_pattern(text)
+    automaton = compile_automaton(pattern, random.VARIABLES)
+    found = found_in(sweep(automaton, rows_of(groups, random.VARIABLES), search), automaton.labels, random.VARIABLES)
+    assert found == naive_search(pattern, groups, search, random.VARIABLES)
