@@ -150,6 +150,11 @@ class Draft:
     def choose(self, *choices: Any) -> Any:
         return self.source.choose(*choices)
 
+    def has_step_before(self, scope: Declared) -> bool:
+        """Tell whether a component drawn next stands behind another one in every branch."""
+        earlier = [one for one in self.declared[:-1] if not one.negated and one.branch == scope.branch]
+        return bool(earlier) and not scope.parallel
+
 
 _QUANTIFIERS = ("+", "+", "+", "*", "{2}", "{1,2}", "{2,}", "{0,2}", "{2,3}")
 
@@ -166,7 +171,7 @@ def _component(draft: Draft, scope: Declared) -> str:
     if loop and draft.one_in(8):
         until = draft.choose("v > 2", "type = 'D'", "v IS NULL")
         text += f" UNTIL ({until})"
-    if draft.steps and not scope.parallel and draft.one_in(12):
+    if draft.steps and draft.has_step_before(scope) and draft.one_in(8):
         text += f" WITHIN {draft.choose('2', '3', '4', '3 EVENTS')}"
     return text
 
@@ -197,7 +202,7 @@ def _part(draft: Draft, scope: Declared) -> str:
     if not draft.one_in(8):
         return _component(draft, scope)
     kind = draft.choose("SEQ", "OR", "AND")
-    repeat = draft.choose("", "", "?", "{2}", "{1,2}", "+")
+    repeat = str(draft.choose("", "", "?", "{2}", "{1,2}", "+"))
     inner = Declared("", False, False, scope.repeated or repeat not in ("", "?"), scope.branch, scope.parallel)
     return _group(draft, kind, inner, 2) + repeat
 

@@ -3,7 +3,8 @@
 `events` is a stream such as ``"a1 b1(5) c1@7"``: type letter and number; ``(v)`` or ``(v,w)`` the
 value columns v and w, NULL and NaN allowed; up to two capitals behind it the columns sym and grp,
 NULL where there is none; ``@t`` the order column t, else the position, counted from 1. Column
-`name` holds the event's name, column `type` the letter as a capital.
+`name` holds the event's name, column `type` the letter as a capital, column `i` the position. Events
+are ordered by `ORDER`: times may tie, positions do not.
 
 `pattern` is SASE text. `next`, `any`, `strict` and `partition` hold the matches by strategy, `own`
 those of a text that names its strategy, each match a list of event names in stream order; a number
@@ -40,7 +41,8 @@ STRATEGIES = {
     "any": "skip_till_any_match",
     "own": None,
 }
-COLUMNS = ("name", "type", "v", "w", "sym", "grp", "t")
+ORDER = ("t", "i")
+COLUMNS = ("name", "type", "v", "w", "sym", "grp", "t", "i")
 _EVENT = re.compile(r"([a-z])(\w*?)(?:\(([^)]*)\))?([A-Z]{0,2})(?:@(-?[\d.]+))?")
 
 
@@ -100,7 +102,7 @@ def read_events(text: str) -> tuple[dict[str, Any], ...]:
         v, w, *_ = [*map(_value, values.split(",")), None, None] if values else [None, None]
         sym, grp = [*capitals, None, None][:2]
         t = position if time is None else _number(time)
-        rows.append(dict(zip(COLUMNS, (letter + number, letter.upper(), v, w, sym, grp, t), strict=True)))
+        rows.append(dict(zip(COLUMNS, (letter + number, letter.upper(), v, w, sym, grp, t, position), strict=True)))
     _widen(rows, "v")
     _widen(rows, "w")
     _widen(rows, "t")

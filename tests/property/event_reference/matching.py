@@ -15,7 +15,7 @@ from tests.property.event_reference.semantics import Budget, Expired, Found, Que
 from tests.property.event_reference.stream import Stream, check_window, column, make_stream
 from tests.property.event_reference.text import read_event_pattern, read_window
 from tests.property.event_reference.tokens import tokens
-from tests.property.event_reference.tree import STRATEGIES, EventPattern, Window, leaves
+from tests.property.event_reference.tree import STRATEGIES, EventPattern, Part, Window, leaves
 from tests.property.event_reference.variants import Structure, components, expand, has_parallel_parts, orders
 from tests.property.reference.errors import ReferenceError_, StepLimitReached
 from tests.property.reference.values import SortKey, group_key
@@ -137,14 +137,18 @@ def _interleaves(query: Query, structure: Structure, declarative: bool) -> bool:
 def _compile_all(query: Query, variants: Sequence[Structure], declarative: bool) -> None:
     """Raise what is wrong whatever the data are."""
     bound: list[frozenset[str]] = []
+    followers: set[str] = set()
     for variant in variants:
         if not any(components(variant)):
             continue
         for order in itertools.islice(orders(variant), 800):
             bound.append(frozenset(leaf.variable for leaf in order))
-            compile_sequence(query, order)
+            followers |= {component.variable for component in compile_sequence(query, order).sequence[1:]}
         if _interleaves(query, variant, declarative):
             compile_order(query, variant)
+    for leaf, _ in leaves(query.pattern.root):
+        if isinstance(leaf, Part) and leaf.within is not None and leaf.variable.upper() not in followers:
+            raise ReferenceError_(f"WITHIN of {leaf.variable} counts from the step before, and there is none")
     for condition in query.pattern.conditions:
         if bound and not any(condition.variables <= names for names in bound):
             raise ReferenceError_(f"no branch binds all of {', '.join(sorted(condition.variables))}")
