@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -153,11 +154,12 @@ def condition_words(masks: Sequence[pa.Array | pa.ChunkedArray], always: UInt64s
     words[:] = always[:, np.newaxis]
     for place, mask in enumerate(masks):
         bits = _mask_bits(mask)
-        bits >>= np.uint64(1)
-        bits &= _LOW_BITS
+        bits = bits >> bits.dtype.type(1)
         word, shift = divmod(place * BITS_PER_MASK, 64)
+        if shift or bits.dtype == np.uint64:
+            bits = bits.astype(np.uint64) & _LOW_BITS
         if word < len(words):
-            words[word] |= bits << np.uint64(shift)
+            words[word] |= bits << np.uint64(shift) if shift else bits
         if shift > 64 - BITS_PER_MASK and word + 1 < len(words):
             words[word + 1] |= bits >> np.uint64(64 - shift)
     return words
@@ -165,15 +167,15 @@ def condition_words(masks: Sequence[pa.Array | pa.ChunkedArray], always: UInt64s
 
 def group_starts(first_mask: pa.Array | pa.ChunkedArray) -> Int64s:
     """Return the rows, ascending, at which a partition starts: int64[g]."""
-    return np.flatnonzero(_mask_bits(first_mask) & np.uint64(1)).astype(np.int64)
+    bits = _mask_bits(first_mask)
+    return np.flatnonzero((bits & bits.dtype.type(1)) != 0).astype(np.int64, copy=False)
 
 
-def _mask_bits(mask: pa.Array | pa.ChunkedArray) -> UInt64s:
-    """Return the mask's bits, without the copies of the sign bit that widening makes."""
-    array = _one_array(mask)
-    bits = _integers(array).astype(np.int64).view(np.uint64)
-    width = array.type.bit_width
-    return bits & np.uint64(2**width - 1) if width < 64 else bits
+def _mask_bits(mask: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.unsignedinteger[Any]]:
+    """Return the mask's bits as unsigned numbers of its own width, read-only: most masks are bytes."""
+    array = _without_nulls(_one_array(mask))
+    values = array.to_numpy(zero_copy_only=False)
+    return values.view(f"u{array.type.bit_width // 8}")
 
 
 def _one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
