@@ -141,7 +141,7 @@ def _compile_all(query: Query, variants: Sequence[Structure], declarative: bool)
     for variant in variants:
         if not any(components(variant)):
             continue
-        for order in itertools.islice(orders(variant), 800):
+        for order in itertools.islice(orders(variant), 200):
             bound.append(frozenset(leaf.variable for leaf in order))
             followers |= {component.variable for component in compile_sequence(query, order).sequence[1:]}
         if _interleaves(query, variant, declarative):
@@ -165,7 +165,7 @@ def _matches_of(query: Query, stream: Stream, declarative: bool) -> tuple[list[F
             found += assignments(compile_order(query, variant), stream, budget)
             continue
         for order in orders(variant):
-            budget.spend()
+            budget.spend(10)
             matches, late = simulate(compile_sequence(query, order), stream, budget)
             found += matches
             expired += late

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from tests.property.event_reference.tree import Group, Negation, Node, Part
 from tests.property.reference.errors import StepLimitReached
 
-MOST_VARIANTS = 3000
+MOST_VARIANTS = 500
 Rounds: TypeAlias = frozenset[tuple[int, int]]
 
 
