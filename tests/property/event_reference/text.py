@@ -203,7 +203,7 @@ def _span(amount: str, unit: str) -> Window:
     name = unit.upper()
     if name.removesuffix("S") == "EVENT":
         if not amount.isdigit() or int(amount) < 1:
-            raise ReferenceError_(f"{amount} EVENTS is no window")
+            raise ReferenceError_(f"WITHIN {amount} EVENTS: no match can be that short")
         return Window(int(amount), events=True)
     return Window(interval(amount, _SHORT_UNITS.get(name, name)))
 
