@@ -112,7 +112,7 @@ def show_timeline(
     data["timeline"] = data[rows].astype(str).agg(" · ".join, axis=1)
     order = list(dict.fromkeys(data["timeline"]))
     data["label_above"] = data.groupby("timeline").cumcount() % 2 == 0
-    y = alt.Y("timeline:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelPadding=12))
+    y = alt.Y("timeline:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelPadding=22))
     kind = "Q" if data[time].dtype.kind in "iuf" else "T"
     words = time.replace("_", " ") if kind == "Q" else None
     x = alt.X(f"{_field(time)}:{kind}", title=words, axis=alt.Axis(tickCount=8, grid=True))
