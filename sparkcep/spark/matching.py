@@ -15,7 +15,7 @@ from sparkcep.engine.program import Program, compile_program
 from sparkcep.engine.slots import SlotCode, lower
 from sparkcep.errors import BindingError, PlanError
 from sparkcep.logical.bound import LogicalMatch
-from sparkcep.logical.outputs import Gathered, Matched, Output, OutputRows
+from sparkcep.logical.outputs import Gathered, Matched, Numbered, Output, OutputRows
 from sparkcep.logical.slots import ALL_ROWS, SlotConditions
 from sparkcep.logical.types import decimal_digits, is_integral
 from sparkcep.planning.planner import choose
@@ -65,26 +65,31 @@ def compiled(match: LogicalMatch, options: Options) -> Compiled:
 def matched_frame(source: Source, match: LogicalMatch, plan: Compiled, options: Options) -> DataFrame:
     """Return the DataFrame of matches."""
     prepared = Preparation(source, match).prepared()
-    output = output_rows(match, prepared)
-    task = MatchTask(
+    task = match_task(match, prepared, plan, options)
+    schema = matcher_schema(task.output, prepared.frame.schema)
+    emitted = _plainly_named(prepared.frame).mapInArrow(task.run, schema)
+    return finished(emitted, match, task.output, prepared.originals, source.alias)
+
+
+def match_task(match: LogicalMatch, prepared: Prepared, plan: Compiled, options: Options) -> MatchTask:
+    """Return what workers do with the prepared rows."""
+    slots = match.slots.operands if match.slots is not None and plan.automaton is None else ()
+    return MatchTask(
         labels=plan.labels,
         automaton=plan.automaton,
         program=plan.program if plan.automaton is None else None,
         code=plan.code if plan.automaton is None else None,
-        operands=match.slots.operands if match.slots is not None and plan.automaton is None else (),
+        operands=slots,
         masks=prepared.masks,
         always=_always(match),
         order=prepared.order,
         order_name=match.order_by[0].expression,
         search=_search(match, prepared, options),
-        output=output,
+        output=output_rows(match, prepared),
         columns=tuple(prepared.frame.columns),
         keys=prepared.keys,
         target=match.after_match.target,
     )
-    schema = matcher_schema(output, prepared.frame.schema)
-    emitted = _plainly_named(prepared.frame).mapInArrow(task.run, schema)
-    return finished(emitted, match, output, prepared.originals, source.alias)
 
 
 def _plainly_named(frame: DataFrame) -> DataFrame:
@@ -104,6 +109,9 @@ def output_rows(match: LogicalMatch, prepared: Prepared) -> OutputRows:
     unmatched = match.rows_per_match == "all with unmatched"
     if unmatched:
         outputs.append(Matched(f"{match.prefix}_matched"))
+    if not prepared.passed and not outputs:
+        # An Arrow batch without columns has no rows either.
+        outputs.append(Numbered(f"{match.prefix}_number"))
     return OutputRows(
         mode="one" if one else "all",
         show_empty=match.rows_per_match in ("all", "all with unmatched"),
