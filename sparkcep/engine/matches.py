@@ -137,7 +137,7 @@ class Matches:
     steps: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class SearchFault(Exception):
     """A search that had to stop.
 
