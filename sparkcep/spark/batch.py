@@ -79,15 +79,22 @@ class MatchTask:
 
 
 class RowMatcher:
-    """Push batches, get output batches; the state is the open group and nothing else."""
+    """Push batches, get output batches; the state is the open group and nothing else.
 
-    def __init__(self, task: MatchTask) -> None:
+    Parameters
+    ----------
+    rows_per_call
+        How many rows are gathered before the kernel runs.
+    """
+
+    def __init__(self, task: MatchTask, rows_per_call: int = ROWS_PER_CALL) -> None:
         self.task = task
+        self.rows_per_call = rows_per_call
         self.always: UInt64s = np.array(task.always, dtype=np.uint64)
         self.pending: list[pa.RecordBatch] = []
         self.pending_rows = 0
         self.last_start = 0
-        self.wait_until = ROWS_PER_CALL
+        self.wait_until = rows_per_call
         self.next_number = 1
         self.continued = False
         self.covered = 0
@@ -108,7 +115,7 @@ class RowMatcher:
         elif self.task.bounded:
             yield from self._match_open()
         # An open group alone: look again when it has doubled, so that copying stays linear.
-        self.wait_until = max(ROWS_PER_CALL, 2 * self.pending_rows)
+        self.wait_until = max(self.rows_per_call, 2 * self.pending_rows)
 
     def finish(self) -> Iterator[pa.RecordBatch]:
         """Match what is left; the last group ends here."""
