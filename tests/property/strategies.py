@@ -89,12 +89,16 @@ _GAP = st.sampled_from([1, 1, 2, 3])
 _VALUES = st.tuples(_GAP, _SMALL, _TEXT, _DOUBLE, _WIDE)
 
 
+_KEYS: tuple[str | None, ...] = ("x", None, *"abcdefghij")
+_FEW_KEYS: tuple[tuple[str | None, ...], ...] = (("x",), ("x", "y"), ("x", None), ("x", "y", None))
+
+
 @st.composite
-def tables(draw: DrawFn, nullable_order: bool = True) -> tuple[tuple[Any, ...], ...]:
-    """Draw up to three partitions of up to eight rows each, columns as in `TYPES`, partitions interleaved."""
+def tables(draw: DrawFn, nullable_order: bool = True, partitions: int = 3) -> tuple[tuple[Any, ...], ...]:
+    """Draw up to three, or about `partitions`, partitions of up to eight rows each, interleaved; columns as `TYPES`."""
     rows: list[tuple[Any, ...]] = []
-    keys: list[list[str | None]] = [["x"], ["x", "y"], ["x", None], ["x", "y", None]]
-    for key in draw(_some(30, st.sampled_from(keys), st.just([]))):
+    keys = _FEW_KEYS if partitions <= 3 else tuple(_KEYS[:size] for size in range(partitions // 2, partitions + 1))
+    for key in draw(_some(30, st.sampled_from(keys), st.just(()))):
         size = draw(st.sampled_from([3, 4, 5, 6, 7, 8, 5, 6, 7, 8, 2, 1]))
         values = [draw(_VALUES) for _ in range(size)]
         position = 0
@@ -404,8 +408,11 @@ _WITHIN: SearchStrategy[tuple[Any, bool]] = st.sampled_from(
 
 
 @st.composite
-def cases(draw: DrawFn, dependent: bool = True) -> Case:
-    """Draw a case; without `dependent` its conditions read the row and its neighbours only."""
+def cases(draw: DrawFn, dependent: bool = True, partitions: int = 3) -> Case:
+    """Draw a case; without `dependent` its conditions read the row and its neighbours only.
+
+    `partitions` bounds the number of partitions; cases that may fail on their data have three at most.
+    """
     mode = draw(st.sampled_from(["one", "all", "all omit empty", "all with unmatched", "all show empty"]))
     pattern = draw(patterns(mode != "all with unmatched"))
     primary = variables_in(pattern)
@@ -428,7 +435,14 @@ def cases(draw: DrawFn, dependent: bool = True) -> Case:
         arguments["subset"] = {UNION: members}
     if within is not None:
         arguments |= {"within": within, "inclusive": inclusive}
-    rows = draw(tables(nullable_order=within is None))
+    drops = draw(st.sampled_from([False] * 9 + [True]))
+    if drops:
+        arguments["null_order_value"] = "drop"
+    measured = within is not None and not str(within).endswith("events")
+    nullable = drops or not measured or draw(st.sampled_from([False] * 15 + [True]))
+    targets_row = arguments["after_match"] not in ("past last row", "to next row")
+    few = not arguments["partition_by"] or targets_row or (measured and nullable and not drops)
+    rows = draw(tables(nullable, min(partitions, 3) if few else partitions))
     if not arguments["partition_by"]:
         rows = _without_ties(rows)
     return Case(tuple(TYPES), rows, arguments)

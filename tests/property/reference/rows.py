@@ -259,7 +259,8 @@ def _on_row(expression: Expression, row: Row, scope: Scope) -> Any:
 
 
 def _without_null_order(group: list[Row], clause: Clause_) -> list[Row]:
-    if clause.within is None or clause.within.counts_rows:
+    measured = clause.within is not None and not clause.within.counts_rows
+    if not clause.orderings or not (measured or clause.null_order_value == "drop"):
         return group
     expression = clause.orderings[0][0]
     kept = [row for row in group if _on_row(expression, row, clause.scope) is not None]
