@@ -47,8 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _check_files(options)
         use_this_python()
         check_java()
-        command: Callable[[argparse.Namespace], None] = options.serve
-        command(options)
+        _serve(options)
     except KeyboardInterrupt:
         return 130
     except Exception as error:
@@ -58,6 +57,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(text, file=sys.stderr)
         return 2 if isinstance(error, CommandError) else 1
     return 0
+
+
+def _serve(options: argparse.Namespace) -> None:
+    from sparkcep.spark.quiet import query_errors_unlogged
+
+    command: Callable[[argparse.Namespace], None] = options.serve
+    with query_errors_unlogged():
+        command(options)
 
 
 def _parser() -> argparse.ArgumentParser:

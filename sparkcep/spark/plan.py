@@ -11,6 +11,7 @@ from sparkcep.logical.binder import bind
 from sparkcep.planning.plans import Options
 from sparkcep.spark.matching import Compiled, compiled, matched_frame
 from sparkcep.spark.prepare import Source
+from sparkcep.spark.quiet import query_errors_unlogged
 from sparkcep.spark.types import SparkTypes, quoted
 from sparkcep.syntax.clause import MatchRecognize
 
@@ -79,7 +80,8 @@ def _found_aggregate(frame: DataFrame, name: str) -> bool:
 def _needs_grouping(frame: DataFrame, call: str) -> bool:
     """An aggregate cannot stand beside a plain column."""
     try:
-        _ = frame.select(F.expr(call), F.col(quoted(frame.columns[0]))).schema
+        with query_errors_unlogged():
+            _ = frame.select(F.expr(call), F.col(quoted(frame.columns[0]))).schema
     except AnalysisException as error:
         return "GROUP" in (error.getCondition() or str(error))
     return False

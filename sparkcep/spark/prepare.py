@@ -20,6 +20,7 @@ from sparkcep.errors import BindingError, PlanError
 from sparkcep.logical.bound import LogicalMatch
 from sparkcep.logical.calls import SortKey
 from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Output
+from sparkcep.spark.quiet import query_errors_unlogged
 from sparkcep.spark.types import analysed, escorted, expression, hidden_interval, needs_escort, quoted
 
 VARIABLES_PER_MASK = 62
@@ -268,7 +269,8 @@ class Preparation:
     def _selection(self, frame: DataFrame, columns: list[Column], *, numbered: bool) -> DataFrame:
         """Select; when Spark refuses, find the clause that is at fault and tell it."""
         try:
-            return frame.select(*columns)
+            with query_errors_unlogged():
+                return frame.select(*columns)
         except AnalysisException:
             for computed, text, clause in self._user_texts(numbered):
                 self._selected_from(frame, computed, text, clause)

@@ -11,6 +11,7 @@ from sparkcep.errors import BindingError
 from sparkcep.planning.plans import Options
 from sparkcep.spark.plan import MatchPlan
 from sparkcep.spark.prepare import Source
+from sparkcep.spark.quiet import query_errors_unlogged
 from sparkcep.syntax.statements import Occurrence, rewrite
 
 
@@ -50,8 +51,9 @@ def _view(frame: DataFrame) -> str:
 
 def _input(spark: SparkSession, occurrence: Occurrence) -> DataFrame:
     try:
-        frame = spark.sql(occurrence.relation)
-        _ = frame.schema
+        with query_errors_unlogged():
+            frame = spark.sql(occurrence.relation)
+            _ = frame.schema
     except (AnalysisException, ParseException) as error:
         code = error.getCondition() or "ANALYSIS_ERROR"
         message = str(error).strip().split("\n", 1)[0].removeprefix(f"[{code}]").strip()

@@ -13,6 +13,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from sparkcep.errors import BindingError, Span, did_you_mean
 from sparkcep.logical.hidden import HiddenColumns
+from sparkcep.spark.quiet import query_errors_unlogged
 
 _Result = TypeVar("_Result")
 _NAME = re.compile(r"with name (`[^`]+`(?:\.`[^`]+`)*) cannot be resolved")
@@ -67,7 +68,8 @@ def expression(text: str, clause: str, frame: DataFrame) -> Column:
 def analysed(build: Callable[[], _Result], text: str, clause: str, columns: Sequence[str]) -> _Result:
     """Run an analysis; turn Spark's error into ours, with clause, position and near names."""
     try:
-        return build()
+        with query_errors_unlogged():
+            return build()
     except (AnalysisException, ParseException) as error:
         raise _told(error, text, clause, columns) from None
 
@@ -124,9 +126,8 @@ def escorted(column: Column, kind: T.DataType) -> Column:
     return column.cast("string") if isinstance(kind, T.CalendarIntervalType) else column
 
 
-def brought_back(name: str, kind: T.DataType) -> Column:
-    """Return an escorted column as the interval it was."""
-    column = F.col(quoted(name))
+def brought_back(column: Column, kind: T.DataType) -> Column:
+    """Return an escorted value as the interval it was."""
     if isinstance(kind, T.YearMonthIntervalType):
-        return F.make_ym_interval(F.lit(0), column).cast(kind).alias(name)
-    return column.cast("interval").alias(name) if isinstance(kind, T.CalendarIntervalType) else column
+        return F.make_ym_interval(F.lit(0), column).cast(kind)
+    return column.cast("interval") if isinstance(kind, T.CalendarIntervalType) else column
