@@ -158,6 +158,14 @@ def test_public_name_is_there_and_documented(name: str) -> None:
     assert re.search(rf"`(sparkcep\.)?{name}\b", pages), f"{name} is missing in docs/reference"
 
 
+def test_the_table_of_features_names_tests_that_are_there() -> None:
+    table = (ROOT / "docs/reference/features.md").read_text(encoding="utf-8")
+    tests = sorted((ROOT / "tests").rglob("test_*.py"))
+    functions = set(re.findall(r"def (test_\w+)", "\n".join(path.read_text(encoding="utf-8") for path in tests)))
+    known = functions | {path.name for path in tests}
+    assert set(re.findall(r"`(test_\w+(?:\.py)?)`", table)) - known == set()
+
+
 def test_every_python_file_is_typed_from_the_start() -> None:
     for module, tree in MODULES.items():
         for node in ast.walk(tree):
