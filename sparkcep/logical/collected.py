@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from sparkcep.logical.calls import Aggregate, SortKey
 
+INVERSE_DISTRIBUTIONS = frozenset({"percentile_cont", "percentile_disc", "mode"})
 Rule = Callable[[str, Sequence[str], bool], str]
 
 
@@ -28,10 +29,24 @@ def over_array(call: Aggregate, array: str, arguments: Sequence[str], keys: Sequ
         The call's arguments and ORDER BY keys over the struct ``s``.
     """
     rule = _RULES.get(call.function)
-    return rule(_ordered(call, array, keys), arguments, call.distinct) if rule is not None else None
+    return rule(ordered(call, array, keys), arguments, call.distinct) if rule is not None else None
 
 
-def _ordered(call: Aggregate, array: str, keys: Sequence[str]) -> str:
+def aggregate_text(call: Aggregate, arguments: Sequence[str], keys: Sequence[str]) -> str:
+    """Return the call as Spark writes it, over other arguments; `keys` stand in WITHIN GROUP."""
+    distinct = "DISTINCT " if call.distinct else ""
+    starred = "*" if call.function == "count" and not arguments else ", ".join(arguments)
+    text = f"{call.function}({distinct}{starred})"
+    if not keys:
+        return text
+    directed = [
+        f"{key} {'ASC' if by.ascending else 'DESC'} NULLS {'FIRST' if by.nulls_first else 'LAST'}"
+        for key, by in zip(keys, call.order_by, strict=True)
+    ]
+    return f"{text} WITHIN GROUP (ORDER BY {', '.join(directed)})"
+
+
+def ordered(call: Aggregate, array: str, keys: Sequence[str]) -> str:
     """Return the array sorted by the call's keys, ties in match order."""
     if not keys:
         return array

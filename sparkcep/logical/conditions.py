@@ -53,7 +53,10 @@ def split_condition(definition: Definition, names: Names, hidden: HiddenColumns,
         When a rule of DEFINE is broken, or a match-dependent part cannot be computed exactly.
     """
     clause = Clause(f"DEFINE {definition.variable}", definition.condition, names, tested=definition.variable)
-    return _Splitter(clause, names.variables.index(definition.variable), hidden, oracle).split()
+    try:
+        return _Splitter(clause, names.variables.index(definition.variable), hidden, oracle).split()
+    except BindingError as error:
+        raise clause.located(error) from None
 
 
 class _Splitter:
@@ -94,6 +97,17 @@ class _Splitter:
 
     def _row_condition(self, texts: list[str]) -> RowCondition:
         text = " AND ".join(texts)
+        spark_type = self.values.spark_type(text)
+        if spark_type not in ("boolean", "void"):
+            raise self.clause.error(
+                "NOT_A_CONDITION",
+                f"DEFINE takes conditions: '{self.clause.fragment.text}' is {spark_type}, not boolean",
+                0,
+                len(self.clause.fragment.text),
+                found=spark_type,
+                allowed="boolean",
+                hint="compare it with something",
+            )
         numbered = self.hidden.reads_neighbour(text)
         return RowCondition(text, numbered, self.hidden.mentions(text))
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from sparkcep.errors import BindingError
 from sparkcep.logical.bound import LateAggregate, MeasureText
-from sparkcep.logical.calls import SPARK_AGGREGATES, Aggregate, Call, Classifier, MatchNumberCall, Navigation
-from sparkcep.logical.collected import over_array
+from sparkcep.logical.calls import SPARK_AGGREGATES, Aggregate, Call, Classifier, MatchNumberCall, Navigation, Template
+from sparkcep.logical.collected import INVERSE_DISTRIBUTIONS, aggregate_text, ordered, over_array
 from sparkcep.logical.hidden import HiddenColumns
 from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Numbered, Output
 from sparkcep.logical.reader import read_expression
@@ -16,6 +17,10 @@ from sparkcep.logical.types import TypeOracle, decimal_digits, is_day_time, is_i
 from sparkcep.syntax.clause import Measure
 
 NATIVE = {"count": "count", "sum": "sum", "avg": "avg", "mean": "avg", "min": "min", "max": "max"}
+_NULL_STRING = "CAST(NULL AS STRING)"
+_BOOLEAN = ("boolean", "void")
+_CASTABLE = re.compile(r"[\w<>,:() ]+")
+_UNCASTABLE = "<type>"
 _UNORDERED = ("struct", "array", "map", "variant", "interval year", "interval month", "calendar_interval")
 
 
@@ -50,8 +55,29 @@ class MeasureBinder:
         """
         clause = Clause(f"MEASURES {measure.name}", measure.expression, self.names)
         template = read_expression(clause)
+        try:
+            self._check_types(template, clause)
+            text = template.spliced(lambda call: self._text(call, clause))
+        except BindingError as error:
+            raise clause.located(error) from None
         self.bare.update(dict.fromkeys(template.mentions))
-        return MeasureText(measure.name, template.spliced(lambda call: self._text(call, clause)), clause.title)
+        return MeasureText(measure.name, text, clause.title)
+
+    def _check_types(self, template: Template, clause: Clause) -> None:
+        """Let Spark analyse the measure with stand-ins of the same types for our calls."""
+        typed = template.spliced(lambda call: self._typed(call, clause))
+        if _UNCASTABLE not in typed:
+            self.oracle.types([typed], clause=clause.title)
+
+    def _typed(self, call: Call, clause: Clause) -> str:
+        if isinstance(call, MatchNumberCall):
+            return "CAST(NULL AS BIGINT)"
+        if isinstance(call, Navigation):
+            return _NULL_STRING if isinstance(call.inner, Classifier) else f"({call.inner})"
+        if call.filter is not None and self.oracle.types([call.filter], clause=clause.title)[0] not in _BOOLEAN:
+            raise self._wrong(call, clause, f"FILTER takes a condition, '{call.filter}' is none")
+        spark_type = self.oracle.types([_over_input(call)], clause=clause.title)[0]
+        return f"CAST(NULL AS {spark_type})" if _CASTABLE.fullmatch(spark_type) else _UNCASTABLE
 
     def _text(self, call: Call, clause: Clause) -> str:
         if isinstance(call, MatchNumberCall):
@@ -125,10 +151,7 @@ class MeasureBinder:
         direct = over_array(call, array, arguments, keys)
         if direct is not None:
             return direct
-        if call.order_by:
-            raise self._wrong(call, clause, f"ORDER BY inside {call.function.upper()} is not supported")
-        self._check_late(call, clause)
-        return self._late(call, array, arguments)
+        return self._late(call, array, arguments, keys)
 
     def _field(self, argument: str | Classifier, fields: dict[str, str], clause: Clause) -> str:
         """Return the struct field that holds an argument; a constant stays as it is."""
@@ -137,24 +160,28 @@ class MeasureBinder:
         column = CLASSIFIER if isinstance(argument, Classifier) else self.hidden.column(argument, clause.title)
         return fields.setdefault(column, f"s.f{len(fields)}")
 
-    def _check_late(self, call: Aggregate, clause: Clause) -> None:
-        """Let Spark look at the call as it would stand over the input, so that it fails at plan time."""
-        shown = [
-            "CAST(NULL AS STRING)" if isinstance(argument, Classifier) else argument for argument in call.arguments
-        ]
-        self.oracle.types([f"{call.function}({', '.join(shown)})"], clause=clause.title)
-
-    def _late(self, call: Aggregate, array: str, arguments: list[str]) -> str:
+    def _late(self, call: Aggregate, array: str, arguments: list[str], keys: list[str]) -> str:
         name = self.hidden.fresh("a")
-        distinct = "DISTINCT " if call.distinct else ""
-        user_defined = call.function not in SPARK_AGGREGATES
         item = f"{self.hidden.prefix}_s"
-        fields = [f"{item}.{text[2:]}" if text.startswith("s.f") else text for text in arguments]
-        self.late.append(LateAggregate(name, array, f"{call.function}({distinct}{', '.join(fields)})", user_defined))
+        shown = [f"{item}.{text[2:]}" if text.startswith("s.f") else text for text in arguments]
+        if call.function in INVERSE_DISTRIBUTIONS:
+            by = [f"{item}.{key.removeprefix('s.')}" for key in keys]
+            text = aggregate_text(call, shown, by)
+        else:
+            array = ordered(call, array, keys)
+            text = aggregate_text(call, shown, [])
+        self.late.append(LateAggregate(name, array, text, call.function not in SPARK_AGGREGATES))
         return name
 
     def _wrong(self, call: Aggregate, clause: Clause, message: str) -> Exception:
         return clause.error("WRONG_AGGREGATE", message, call.span.start, call.span.end)
+
+
+def _over_input(call: Aggregate) -> str:
+    """Return the call as it would stand over the input, where it has the same type."""
+    shown = [_NULL_STRING if isinstance(argument, Classifier) else argument for argument in call.arguments]
+    keys = [key.expression for key in call.order_by] if call.function in INVERSE_DISTRIBUTIONS else []
+    return aggregate_text(call, shown, keys)
 
 
 def _is_native(function: str, spark_type: str) -> bool:

@@ -90,6 +90,25 @@ class Clause:
             hint=hint,
         )
 
+    def located(self, error: BindingError) -> BindingError:
+        """Return Spark's complaint about a piece of the clause, told at the piece's place in it."""
+        source = self.fragment.source if self.fragment.source is not None else self.fragment.text
+        if error.text is None or error.text == source:
+            return error
+        own = self.fragment.text.lower()
+        sought = [piece.lower() for piece in (error.found, error.text) if piece]
+        piece = next((piece for piece in sought if piece in own), None)
+        start = own.find(piece) if piece is not None else 0
+        return self.error(
+            error.code,
+            error.message,
+            start,
+            start + len(piece if piece is not None else own),
+            found=error.found,
+            allowed=error.allowed,
+            hint=error.hint,
+        )
+
     def unknown_variable(self, name: str, start: int, end: int) -> BindingError:
         """Return the error for a qualifier that is neither a variable nor a column."""
         known = (*self.names.variables, *self.names.subsets)

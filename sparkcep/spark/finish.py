@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.window import Window
@@ -98,17 +98,35 @@ def _leading(match: LogicalMatch, output: OutputRows) -> list[str]:
 
 
 def _restored(matched: DataFrame, output: OutputRows, originals: Kinds) -> DataFrame:
-    sources = {o.name: o.column for o in output.outputs if isinstance(o, Gathered)}
+    """Turn escorted columns back into the intervals they were, inside collected structs too."""
+    by_name = {computed.name: computed for computed in output.outputs}
     columns = []
     changed = False
     for name in matched.columns:
-        kind = originals.get(sources.get(name, name))
-        if kind is not None and needs_escort(kind):
-            columns.append(brought_back(name, kind))
-            changed = True
+        column = F.col(quoted(name))
+        computed = by_name.get(name)
+        if isinstance(computed, Collected):
+            back = _restored_items(column, computed, originals)
         else:
-            columns.append(F.col(quoted(name)))
+            source = computed.column if isinstance(computed, Gathered) else name
+            kind = None if computed is not None and not isinstance(computed, Gathered) else originals.get(source)
+            back = brought_back(column, kind) if kind is not None and needs_escort(kind) else None
+        changed = changed or back is not None
+        columns.append(column if back is None else back.alias(name))
     return matched.select(*columns) if changed else matched
+
+
+def _restored_items(column: Column, collected: Collected, originals: Kinds) -> Column | None:
+    kinds = [_kind(name, originals) for name in collected.columns]
+    if not any(needs_escort(kind) for kind in kinds):
+        return None
+
+    def item(struct: Column) -> Column:
+        fields = [(struct[f"f{position}"], kind) for position, kind in enumerate(kinds)]
+        back = [brought_back(value, kind) if needs_escort(kind) else value for value, kind in fields]
+        return F.struct(*(value.alias(f"f{position}") for position, value in enumerate(back)))
+
+    return F.transform(column, item)
 
 
 def _aggregated(frame: DataFrame, late: LateAggregate, prefix: str) -> DataFrame:
@@ -116,10 +134,13 @@ def _aggregated(frame: DataFrame, late: LateAggregate, prefix: str) -> DataFrame
     row, item, at = f"{prefix}_row", f"{prefix}_s", f"{prefix}_at"
     others = frame.columns
     numbered = frame.withColumn(row, F.monotonically_increasing_id())
-    exploded = numbered.select("*", F.posexplode_outer(late.collected).alias(at, item))
+    exploded = numbered.select("*", F.posexplode_outer(F.expr(late.collected)).alias(at, item))
     if late.user_defined:
-        # Python aggregates take no FILTER and no company: compute them over a window instead.
-        value = F.expr(late.text).over(Window.partitionBy(row))
+        # Python aggregates take no FILTER and no company: compute them over a window instead, in match order.
+        whole_match = (
+            Window.partitionBy(row).orderBy(at).rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+        )
+        value = F.expr(late.text).over(whole_match)
         valued = exploded.select("*", value.alias(late.name)).where(F.coalesce(F.col(at), F.lit(0)) == 0)
         kept = F.when(F.col(at).isNotNull(), F.col(late.name)).alias(late.name)
         return valued.select(*(F.col(quoted(name)) for name in others), kept)
