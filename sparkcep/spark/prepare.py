@@ -324,8 +324,9 @@ class Preparation:
     def _passed(self, keys: tuple[str, ...], orders: tuple[OrderColumn, ...]) -> tuple[str, ...]:
         if self.match.rows_per_match == "one":
             return keys
-        order_names = [order.name for order in orders if order.name in self.inputs]
-        return tuple(dict.fromkeys([*keys, *(name for name in order_names if name), *self.inputs]))
+        own = self.source.columns
+        order_names = [order.name for order in orders if order.name in own]
+        return tuple(dict.fromkeys([*keys, *(name for name in order_names if name), *own]))
 
 
 def _window(keys: tuple[str, ...], orders: tuple[OrderColumn, ...]) -> WindowSpec:

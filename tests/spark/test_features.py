@@ -6,6 +6,7 @@ Measures are in test_aggregates.py, types in test_values.py, SQL statements in t
 from __future__ import annotations
 
 import itertools
+import uuid
 from typing import Any
 
 import pytest
@@ -428,7 +429,8 @@ def test_unknown_names_and_types_fail_at_plan_time(prices: DataFrame, arguments:
 
 def test_building_runs_no_spark_job(spark: SparkSession, prices: DataFrame) -> None:
     tracker = spark.sparkContext.statusTracker()
-    spark.sparkContext.setJobGroup("building", "no job may run here")
+    group = f"building {uuid.uuid4()}"
+    spark.sparkContext.setJobGroup(group, "no job may run here")
     try:
         for rows_per_match in ("one", "all with unmatched"):
             prices.match_pattern(
@@ -437,10 +439,10 @@ def test_building_runs_no_spark_job(spark: SparkSession, prices: DataFrame) -> N
                 measures={"n": "COUNT(*)", "p": "percentile(v, 0.5)", "l": "listagg(k)", "c": "CLASSIFIER()"},
             ).explain()  # fmt: skip
         sparkcep.plan(prices, "A B", partition_by="k", order_by="t").explain()
-        jobs = tracker.getJobIdsForGroup("building")
+        jobs = tracker.getJobIdsForGroup(group)
         assert list(jobs) == []
         prices.match_pattern("A", partition_by="k", order_by="t").collect()
-        assert list(tracker.getJobIdsForGroup("building")) != []
+        assert list(tracker.getJobIdsForGroup(group)) != []
     finally:
         spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
 
