@@ -95,7 +95,7 @@ def test_explain_runs_nothing_and_names_the_engine(call: Run, prices: Path) -> N
     ("query", "message"),
     [
         (f"SELECT * FROM prices {CLAUSE.replace('A B+', 'A B+)')} AS m", "UNBALANCED_BRACKET"),
-        (f"SELECT * FROM prices {CLAUSE.replace('v > PREV', 'w > PREV')} AS m", "did you mean"),
+        (f"SELECT * FROM prices {CLAUSE.replace('v > PREV', 'w > PREV')} AS m", "there is no column 'w'"),
         (f"SELECT * FROM price {CLAUSE} AS m", "TABLE_OR_VIEW_NOT_FOUND"),
         ("SELECT nothing FROM prices", "UNRESOLVED_COLUMN"),
         ("SELEC 1", "PARSE_SYNTAX_ERROR"),
