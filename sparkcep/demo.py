@@ -83,8 +83,8 @@ def chains_text(chains: Sequence[Row], flights: int) -> str:
     departures = sum(chain.departures for chain in chains)
     lines = [
         "Chains of late departures, New York 2013",
-        f"{flights:,} flights. {len(chains):,} times an aircraft left 30 minutes late or more, three times or more in a",
-        f"row: {departures:,} late departures in all. The {SHOWN} longest chains:",
+        f"{flights:,} flights. {len(chains):,} times an aircraft left 30 minutes late or more, three times or more in",
+        f"a row: {departures:,} late departures in all. The {SHOWN} longest chains:",
     ]
     for place, chain in enumerate(chains[:SHOWN], 1):
         lines += ["", *_chain_lines(place, chain)]

@@ -9,7 +9,7 @@ from sparkcep.errors import BindingError, PlanError, did_you_mean
 
 if TYPE_CHECKING:
     import altair as alt
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd
     from pyspark.sql import DataFrame
 
 _INK = "#1f2933"

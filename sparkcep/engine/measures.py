@@ -17,6 +17,8 @@ from numba import njit
 from sparkcep.engine import aggregates
 from sparkcep.engine.gather import NO_ROW, LabelRuns, RunArrays, View, output_view
 from sparkcep.engine.matches import Bools, Int32s, Int64s, Matches, MatchLabel, Rows
+from sparkcep.engine.take import LARGEST_OFFSET, one_chunk, take, too_large
+from sparkcep.errors import MatchError
 from sparkcep.logical.outputs import (
     CLASSIFIER,
     Aggregated,
@@ -27,8 +29,6 @@ from sparkcep.logical.outputs import (
     Output,
     OutputRows,
 )
-from sparkcep.engine.take import LARGEST_OFFSET, one_chunk, take, too_large
-from sparkcep.errors import MatchError
 
 
 def output_schema(input_schema: pa.Schema, output: OutputRows) -> pa.Schema:

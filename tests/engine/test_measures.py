@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from sparkcep.engine import aggregates, gather, measures, take
-from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Matched, Numbered
 from sparkcep.errors import MatchError
+from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Matched, Numbered
 from sparkcep.logical.slots import ALL_ROWS, RowSet
 from tests.engine.measure_cases import LABELS, assembled, each, matches_of, one, rows_of, values
 
