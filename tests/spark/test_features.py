@@ -43,6 +43,11 @@ FALL_AND_RISE: dict[str, Any] = {
 }
 
 
+def built(argument: Any) -> Any:
+    """Columns can be built only once a session runs, so parameters hold functions that build them."""
+    return argument() if callable(argument) else argument
+
+
 def found(df: DataFrame) -> list[tuple[Any, ...]]:
     """Return the rows as plain tuples, in order."""
     return [tuple(row) for row in df.collect()]
@@ -80,10 +85,11 @@ def test_whole_clause_as_pattern(prices: DataFrame) -> None:
 
 
 @pytest.mark.parametrize(
-    "keys", ["k", ["k"], "upper(k)", [F.col("k")], [F.upper("k"), "v > 100"], F.upper("k").alias("u")]
+    "keys",
+    ["k", ["k"], "upper(k)", lambda: [F.col("k")], lambda: [F.upper("k"), "v > 100"], lambda: F.upper("k").alias("u")],
 )
 def test_partition_by_columns_and_expressions(prices: DataFrame, keys: Any) -> None:
-    matched = prices.match_pattern("A+", partition_by=keys, order_by="t", measures={"n": "COUNT(*)"})
+    matched = prices.match_pattern("A+", partition_by=built(keys), order_by="t", measures={"n": "COUNT(*)"})
     assert sorted(row.n for row in matched.collect()) == [2, 6]
 
 
@@ -116,17 +122,17 @@ def test_null_key_is_a_group(spark: SparkSession) -> None:
         ("v ASC NULLS LAST", [1, 2, 3, None]),
         ("v DESC", [3, 2, 1, None]),
         ("v DESC NULLS FIRST", [None, 3, 2, 1]),
-        (F.col("v").desc_nulls_last(), [3, 2, 1, None]),
-        (F.asc_nulls_last("v"), [1, 2, 3, None]),
+        (lambda: F.col("v").desc_nulls_last(), [3, 2, 1, None]),
+        (lambda: F.asc_nulls_last("v"), [1, 2, 3, None]),
         ("-v", [None, 3, 2, 1]),
         ("abs(v - 2), v DESC", [None, 2, 3, 1]),
         (["v IS NULL", "v % 2", "v"], [2, 1, 3, None]),
-        ([F.col("v") % 2, F.col("v").desc()], [None, 2, 3, 1]),
+        (lambda: [F.col("v") % 2, F.col("v").desc()], [None, 2, 3, 1]),
     ],
 )
 def test_order_by_expressions_asc_desc_nulls(spark: SparkSession, order: Any, expected: list[int | None]) -> None:
     rows = spark.createDataFrame([("k", 2), ("k", None), ("k", 3), ("k", 1)], "k string, v int")
-    order = order.split(", ") if isinstance(order, str) else order
+    order = order.split(", ") if isinstance(order, str) else built(order)
     measures = {"seen": "transform(array_agg(coalesce(v, 0)), x -> nullif(x, 0))"}
     matched = rows.match_pattern("A+", partition_by="k", order_by=order, measures=measures)
     assert matched.collect()[0].seen == expected
@@ -310,7 +316,7 @@ def test_pattern_variable_hides_a_column(spark: SparkSession) -> None:
     [
         (None, ["AB"] * 3),
         ("t = 3", ["AB"]),
-        (F.col("t") == 3, ["AB"]),
+        (lambda: F.col("t") == 3, ["AB"]),
         ("B.t = A.t + 1 AND A.t >= 4", ["AB"]),
         ("t > PREV(t, 2)", ["AB"] * 2),
         ("NEXT(t) IS NULL", ["AB"]),
@@ -329,7 +335,7 @@ def test_pattern_variable_hides_a_column(spark: SparkSession) -> None:
     ],
 )
 def test_define(letters: DataFrame, condition: Any, expected: list[str]) -> None:
-    define = {} if condition is None else {"B": condition}
+    define = {} if condition is None else {"B": built(condition)}
     assert labels(letters, "(A B | A C)" if "C." in str(condition) else "A B", define=define) == expected
 
 
