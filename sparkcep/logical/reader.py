@@ -92,7 +92,7 @@ class _Reader:
         return Template(tuple(pieces), tuple(dict.fromkeys(mentions)))
 
     def _mention(self, position: int, mentions: list[str]) -> None:
-        name = self.tokens.free_name(position)
+        name = self.tokens.free_name(position, self.clause.names.aliases)
         column = self.clause.names.column(name) if name is not None else None
         if column is not None:
             mentions.append(column)

@@ -47,7 +47,7 @@ def read_inner(argument: TokenRange, clause: Clause, function: str, parameters: 
             text += argument.source[copied : argument.tokens[position].start]
             copied = argument.tokens[position + 2].start
             continue
-        name = argument.free_name(position)
+        name = argument.free_name(position, clause.names.aliases)
         if name is not None and clause.names.column(name) is not None and name not in parameters:
             bare[name] = None
     text += argument.source[copied : argument.end]

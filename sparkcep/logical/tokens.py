@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sparkcep.errors import PatternSyntaxError, Span
@@ -134,14 +134,16 @@ class TokenRange:
             return None
         return name
 
-    def free_name(self, position: int) -> str | None:
-        """Return the name at `position` if it can be a column of its own: not behind a dot, no call."""
+    def free_name(self, position: int, aliases: Sequence[str] = ()) -> str | None:
+        """Return the name at `position` if it can be a column: behind no dot but an alias's, no call."""
         token = self.tokens[position]
         if token.kind not in ("word", "backquoted"):
             return None
-        if self._is_field(position) or (token.kind == "word" and self.is_symbol(position + 1, "(")):
+        if token.kind == "word" and self.is_symbol(position + 1, "("):
             return None
-        return self.plain_name(position)
+        qualified = self.is_symbol(position - 1, ".") and self.is_name(position - 2)
+        of_input = qualified and self.plain_name(position - 2).lower() in {alias.lower() for alias in aliases}
+        return self.plain_name(position) if of_input or not self._is_field(position) else None
 
     def _is_field(self, position: int) -> bool:
         """Whether a name at `position` is a step of a path: behind a dot, or behind the colon of a variant."""
