@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from benchmarks import jobs, kernels, starting
 from benchmarks.jobs import Scale
-from benchmarks.report import Result, latest, publish
+from benchmarks.report import Result, publish, write_tables
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,18 @@ BENCHMARKS = {
 def main() -> int:
     """Run what is asked for; return 1 if a bar was missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure sparkcep.")
-    parser.add_argument("name", choices=[*BENCHMARKS, "all", "tables"], help="'tables' prints the latest results")
+    parser.add_argument(
+        "name",
+        nargs="?",
+        default="all",
+        choices=[*BENCHMARKS, "all", "tables"],
+        help="'tables' only writes the latest results into benchmarks/README.md",
+    )
     parser.add_argument("--rows", type=int, help="in place of the number the benchmark is quoted for")
     parser.add_argument("--repeats", type=int, default=5)
     given = parser.parse_args()
     if given.name == "tables":
-        print(latest())
+        write_tables()
         return 0
     warnings.simplefilter("ignore")
     missed = 0

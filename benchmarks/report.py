@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "results"
+PAGE = Path(__file__).parent / "README.md"
+HEADING = "## Latest results"
 
 Record = Mapping[str, Any]
 
@@ -111,11 +113,15 @@ def text(result: Result) -> str:
     )
 
 
-def latest(folder: Path = FOLDER) -> str:
-    """Return all published results as Markdown."""
-    parts = []
-    for path in sorted(folder.glob("*.json")):
-        content = json.loads(path.read_text())
-        result = Result(*(content[name] for name in ("name", "title", "settings", "records", "bars")))
-        parts.append(text(result) + "\nMachine: " + ", ".join(f"{k} {v}" for k, v in content["machine"].items()) + "\n")
-    return "\n".join(parts)
+def write_tables(page: Path = PAGE, folder: Path = FOLDER) -> None:
+    """Put all published results into the page, behind its last heading."""
+    head, heading, _ = page.read_text().partition(HEADING)
+    page.write_text(head + heading + "\n\n" + "\n".join(_section(path) for path in sorted(folder.glob("*.json"))))
+
+
+def _section(path: Path) -> str:
+    content = json.loads(path.read_text())
+    result = Result(*(content[name] for name in ("name", "title", "settings", "records", "bars")))
+    return (
+        text(result) + "\nMachine: " + ", ".join(f"{name} {value}" for name, value in content["machine"].items()) + "\n"
+    )
