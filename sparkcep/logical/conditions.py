@@ -21,10 +21,13 @@ from sparkcep.logical.scope import Clause, Names
 from sparkcep.logical.slots import (
     BIGINT,
     DOUBLE,
+    STRING,
     ClassifierOf,
     Logic,
     MatchNumber,
+    Pick,
     RowReference,
+    RowSet,
     Running,
     SlotExpression,
 )
@@ -172,6 +175,10 @@ class _Splitter:
 
     def _running(self, call: Aggregate) -> Value:
         function = RUNNING_AGGREGATES.get(call.function)
+        if len(call.arguments) == 1 and isinstance(call.arguments[0], Classifier):
+            labels = self._running_labels(call)
+            if labels is not None:
+                return labels
         if function is None or any(isinstance(argument, Classifier) for argument in call.arguments):
             raise self.clause.error(
                 "UNSUPPORTED_AGGREGATE",
@@ -184,6 +191,18 @@ class _Splitter:
         if not call.arguments:
             return result(Running("count", None, None, call.rows, BIGINT), "bigint")
         return self._running_over(function, call, str(call.arguments[0]))
+
+    def _running_labels(self, call: Aggregate) -> Value | None:
+        """Return COUNT, MIN or MAX of CLASSIFIER(): of the variables that have taken a row."""
+        if call.function == "count":
+            return result(Running("count", None, None, call.rows, BIGINT), "bigint")
+        pick = {"min": "least", "max": "greatest"}.get(call.function)
+        if pick is None:
+            return None
+        variables = call.rows.variables
+        members = range(len(self.clause.names.variables)) if variables is None else sorted(variables)
+        firsts = tuple(ClassifierOf(RowReference(RowSet(frozenset({member})), "first")) for member in members)
+        return result(Pick(pick, firsts, STRING), "string")  # type: ignore[arg-type]
 
     def _running_over(self, function: str, call: Aggregate, text: str) -> Value:
         spark_type = self.values.spark_type(text)

@@ -7,6 +7,7 @@ with the types Spark gives the same operations.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from sparkcep.errors import BindingError
 from sparkcep.logical.arithmetic import lower_arithmetic, lower_negation
 from sparkcep.logical.slots import BOOLEAN, DOUBLE, Choice, Comparison, Logic, Pick, SlotExpression, Unary
 from sparkcep.logical.spans import SpannedExpression
-from sparkcep.logical.values import Value, Values, common_type, constant, result, to_type
+from sparkcep.logical.values import Leaf, Value, Values, common_type, constant, result, to_type
 
 COMPARISONS: dict[type[exp.Expression], str] = {
     exp.EQ: "=", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>",
@@ -219,6 +220,9 @@ class Lowering:
         if name == "nvl2" and len(arguments) == 3:
             test = Unary("is null", self._any(arguments[0]), BOOLEAN)
             return self._chosen([(test, self.lower(arguments[2]))], self.lower(arguments[1]))
+        at_one_row = self._of_one_row(node)
+        if at_one_row is not None:
+            return at_one_row
         raise self._refused(
             node,
             f"{name}() joins values of different rows of a match, which no plan can compute here",
@@ -226,8 +230,36 @@ class Lowering:
             "arithmetic, comparison, CASE, COALESCE, LEAST, GREATEST or ABS",
         )
 
+    def _of_one_row(self, node: exp.Expression) -> Value | None:
+        """Return anything that reads one matched row, as Spark computes it there; None if it reads several.
+
+        Without such a row it is what Spark makes of NULLs, which need not be NULL.
+        """
+        text = self.text.text_of(node)
+        leaves = {}
+        for column in node.find_all(exp.Column):
+            slot = self.values.slot(column.name) if not column.table and self.values.is_slot(column.name) else None
+            if slot is None or slot.leaf is None:
+                return None
+            leaves[column.name] = (slot.leaf, slot.spark_type)
+        places = {leaf.at for leaf, _ in leaves.values()}
+        if text is None or len(places) != 1 or node.find(exp.Query) is not None:
+            return None
+        at = places.pop()
+        there = _replaced(text, {name: leaf.text for name, (leaf, _) in leaves.items()})
+        nowhere = _replaced(text, {name: f"CAST(NULL AS {kind})" for name, (_, kind) in leaves.items()})
+        spark_type = self.values.spark_type(there)
+        absent = Unary("is null", self.values.read(Leaf("TRUE", at), "boolean"), BOOLEAN)
+        value, otherwise = (self.values.read(leaf, spark_type) for leaf in (Leaf(there, at), Leaf(nowhere)))
+        return result(Choice(absent, otherwise, value, value.type), spark_type)
+
     def _safe_divide(self, node: exp.Expression) -> Value:
         return self.arithmetic(node, "/", node.this, node.expression)
+
+
+def _replaced(text: str, pieces: dict[str, str]) -> str:
+    """Put expressions in the place of names."""
+    return re.sub(rf"\b({'|'.join(map(re.escape, pieces))})\b", lambda name: f"({pieces[name[0]]})", text)
 
 
 _RULES: tuple[tuple[tuple[type[exp.Expression], ...], Callable[[Lowering, exp.Expression], Value]], ...] = (

@@ -37,7 +37,13 @@ class _Parser(Spark.Parser):  # type: ignore[misc]
     def _parse_range(self, this: Any = None, *arguments: Any, **options: Any) -> Any:
         start = self._index
         node = super()._parse_range(this, *arguments, **options)
-        return node if this is not None else self._noted(start, node)
+        if this is None:
+            return self._noted(start, node)
+        if node is not this and id(this) in self.ranges:
+            # A predicate behind its first operand, as in `x IS NULL`.
+            self.ranges[id(node)] = (self.ranges[id(this)][0], self._tokens[self._index - 1].end + 1)
+            self.kept.append(node)
+        return node
 
     def _parse_lambda(self, *arguments: Any, **options: Any) -> Any:
         # A function's argument that is a plain column takes a shorter way than through _parse_unary.

@@ -265,7 +265,18 @@ _DOUBLE_TERMS = (
     "AVG(#.v)",
     "1.5D",
 )
-_TEXT_TERMS = ("e", "FIRST(#.e)", "LAST(#.e, 1)", "#.e", "MIN(#.e)", "MAX(e)", "PREV(#.e)", "'b'", "upper(#.e)")
+_TEXT_TERMS = (
+    "e",
+    "FIRST(#.e)",
+    "LAST(#.e, 1)",
+    "#.e",
+    "MIN(#.e)",
+    "MAX(e)",
+    "PREV(#.e)",
+    "'b'",
+    "upper(#.e)",
+    "concat_ws('', #.e, 'b')",
+)
 _LABEL_TERMS = (
     "CLASSIFIER()",
     "PREV(CLASSIFIER())",

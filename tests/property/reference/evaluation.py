@@ -346,7 +346,9 @@ def _attempt(operator: str) -> Callable[..., Any]:
 
 
 _LAZY = frozenset({"AND", "OR", "COALESCE", "NVL", "IFNULL", "IF"})
-_READS_NULL = frozenset({"IS NULL", "IS TRUE", "IS FALSE", "<=>", "IN", "GREATEST", "LEAST", "ISNAN", "NULLIF"})
+_READS_NULL = frozenset(
+    {"IS NULL", "IS TRUE", "IS FALSE", "<=>", "IN", "GREATEST", "LEAST", "ISNAN", "NULLIF", "CONCAT_WS"}
+)
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "AND": _and,
@@ -382,6 +384,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "||": lambda left, right: left + right,
     "CONCAT": lambda *values: "".join(str(value) for value in values),
     "UPPER": str.upper,
+    "CONCAT_WS": lambda between, *values: between.join(value for value in values if value is not None),
     "LOWER": str.lower,
     "LENGTH": len,
 }
