@@ -106,6 +106,9 @@ class RowMatcher:
         starts = group_starts(batch.column(self.task.masks[0]))
         if len(starts):
             self.last_start = self.pending_rows + int(starts[-1])
+            if self.pending_rows == 0 and starts[0] == 0:
+                # All rows of the group before have been let go: it ends here.
+                self._begin_group()
         self.pending.append(batch)
         self.pending_rows += batch.num_rows
         if self.pending_rows < self.wait_until:
@@ -129,6 +132,9 @@ class RowMatcher:
         table = pa.Table.from_batches(self.pending)
         yield from self._matched(table.slice(0, self.last_start).combine_chunks(), complete=True)
         self._keep(table.slice(self.last_start))
+        self._begin_group()
+
+    def _begin_group(self) -> None:
         self.continued, self.next_number, self.covered = False, 1, 0
 
     def _match_open(self) -> Iterator[pa.RecordBatch]:
