@@ -9,21 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from sparkcep.engine.automaton import Automaton
-from sparkcep.engine.backtrack import backtrack
 from sparkcep.engine.columns import condition_words, decode_operands, group_starts, order_values
 from sparkcep.engine.matches import Int64s, Matches, MatchLabel, Rows, Search, SearchFault, UInt64s
 from sparkcep.engine.measures import assemble
-from sparkcep.engine.program import Program
-from sparkcep.engine.slots import SlotCode
 from sparkcep.engine.sweep import sweep
 from sparkcep.errors import MatchError
 from sparkcep.logical.outputs import OutputRows
 from sparkcep.logical.slots import Operand
+
+if TYPE_CHECKING:
+    from sparkcep.engine.program import Program
+    from sparkcep.engine.slots import SlotCode
 
 ROWS_PER_CALL = 65_536
 
@@ -171,6 +173,8 @@ class RowMatcher:
         task = self.task
         if task.automaton is not None:
             return sweep(task.automaton, rows, task.search)
+        from sparkcep.engine.backtrack import backtrack  # here: a worker that sweeps starts sooner without
+
         assert task.program is not None
         assert task.code is not None
         decoded = decode_operands(table, task.operands, task.code.literals)
