@@ -26,6 +26,7 @@ BENCHMARKS = {
     "groups": Benchmark(jobs.groups, 8_000_000),
     "output": Benchmark(jobs.output, 1_000_000),
     "pathological": Benchmark(jobs.pathological, 1_000_000),
+    "memory": Benchmark(jobs.memory, 1_000_000),
     "kernels": Benchmark(kernels.kernels, 8_000_000),
     "compile": Benchmark(kernels.compiling, 1_000),
     "start": Benchmark(starting.first_query, 100_000),

@@ -106,7 +106,7 @@ def _ten_rows_from(rows: DataFrame, share: int) -> DataFrame:
 
 
 def pathological(scale: Scale) -> Result:
-    """Measure bar 8: patterns that ruin naive matchers, over one partition; time and memory."""
+    """Measure bar 8: patterns that ruin naive matchers, over one partition: time."""
     result = Result("pathological", "Pathological patterns, one partition", scale.settings())
     with session() as spark:
         rows = spark.read.parquet(str(events(scale.rows)))
@@ -114,18 +114,28 @@ def pathological(scale: Scale) -> Result:
             record = _against_floor(rows, workload, "g1", scale)
             result.records.append(record)
             result.at_most(f"{workload.name}: job ÷ floor", record["ratio"], 3)
-    with session(reuse_workers=False) as spark:
-        for workload in PATHOLOGICAL:
-            peaks = [_peak(spark, workload, scale.rows * part // 4) for part in (1, 2, 4)]
-            # Twice the rows may take twice the memory above what a worker holds anyway.
-            growth = (peaks[2] - peaks[1]) / max(peaks[1] - peaks[0], MIB)
-            result.at_most(f"{workload.name}: worker memory, growth of ½→1 ÷ growth of ¼→½", growth, 2.6)
     return result
 
 
-def _peak(spark: SparkSession, workload: Workload, rows: int) -> int:
+def memory(scale: Scale) -> Result:
+    """Measure bar 8, memory: pathological patterns over a quarter, half and all of the rows."""
+    result = Result("memory", "Memory of a worker, pathological patterns, one partition", scale.settings())
+    with session(reuse_workers=False) as spark:
+        for workload in PATHOLOGICAL:
+            quarter, half, whole = (_peak(spark, workload, scale.rows * part // 4, scale) for part in (1, 2, 4))
+            record = {"query": workload.name, "¼ MiB": quarter // MIB, "½ MiB": half // MIB, "1 MiB": whole // MIB}
+            result.records.append(record)
+            # Twice the rows may take twice the memory above what a worker holds anyway.
+            growth = (whole - half) / max(half - quarter, 4 * MIB)
+            result.at_most(f"{workload.name}: growth of ½ → 1 ÷ growth of ¼ → ½", growth, 2.6)
+    return result
+
+
+def _peak(spark: SparkSession, workload: Workload, rows: int, scale: Scale) -> int:
     frame = spark.read.parquet(str(events(rows)))
-    timings = race({"job": lambda: run(workload.matched(frame, "g1"))}, repeats=2, warm_up=0, watch_every=0.1)
+    timings = race(
+        {"job": lambda: run(workload.matched(frame, "g1"))}, repeats=scale.repeats, warm_up=0, watch_every=0.1
+    )
     return timings["job"].peak
 
 
