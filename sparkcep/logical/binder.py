@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sparkcep.errors import BindingError, did_you_mean
+from sparkcep.errors import BindingError, Span, did_you_mean
 from sparkcep.logical.bound import Condition, LogicalMatch
 from sparkcep.logical.calls import SortKey
 from sparkcep.logical.conditions import SplitCondition, split_condition
@@ -121,11 +121,15 @@ def _subsets(clause: MatchRecognize, variables: tuple[str, ...]) -> dict[str, tu
     return found
 
 
-def _not_in_pattern(name: str, variables: Sequence[str], where: str) -> BindingError:
+def _not_in_pattern(
+    name: str, variables: Sequence[str], where: str, source: str | None = None, span: Span | None = None
+) -> BindingError:
     return BindingError(
         "UNKNOWN_VARIABLE",
         f"{where} names '{name}', which PATTERN lacks",
         clause=where,
+        text=source if source is not None else name,
+        span=span if source is not None else Span(0, len(name)),
         found=name,
         allowed=variables,
         hint=did_you_mean(name, variables),
@@ -148,7 +152,7 @@ def _check_definitions(clause: MatchRecognize, variables: tuple[str, ...], subse
                 allowed=variables,
             )
         if name not in variables:
-            raise _not_in_pattern(name, variables, "DEFINE")
+            raise _not_in_pattern(name, variables, "DEFINE", definition.condition.source, definition.span)
 
 
 def _check_rows(clause: MatchRecognize, names: Names) -> None:

@@ -40,7 +40,9 @@ class Lowering:
         """Return a node as a three-valued condition."""
         value = self.lower(node)
         if value.spark_type not in ("boolean", "void"):
-            raise self._refused(node, f"a condition is needed here, found {value.spark_type}")
+            raise self._refused(
+                node, f"a condition is needed here, this is {value.spark_type}", "compare it with something"
+            )
         return to_type(value, "boolean", self.values).expression
 
     def lower(self, node: exp.Expression) -> Value:

@@ -66,8 +66,14 @@ class MeasureBinder:
     def _check_types(self, template: Template, clause: Clause) -> None:
         """Let Spark analyse the measure with stand-ins of the same types for our calls."""
         typed = template.spliced(lambda call: self._typed(call, clause))
-        if _UNCASTABLE not in typed:
+        if _UNCASTABLE in typed:
+            return
+        try:
             self.oracle.types([typed], clause=clause.title)
+        except BindingError as error:
+            if error.found is not None:
+                raise
+            raise clause.error(error.code, error.message, 0, len(clause.fragment.text), hint=error.hint) from None
 
     def _typed(self, call: Call, clause: Clause) -> str:
         if isinstance(call, MatchNumberCall):
@@ -76,6 +82,8 @@ class MeasureBinder:
             return _NULL_STRING if isinstance(call.inner, Classifier) else f"({call.inner})"
         if call.filter is not None and self.oracle.types([call.filter], clause=clause.title)[0] not in _BOOLEAN:
             raise self._wrong(call, clause, f"FILTER takes a condition, '{call.filter}' is none")
+        if not call.arguments and call.function in SPARK_AGGREGATES - {"count", *INVERSE_DISTRIBUTIONS}:
+            raise self._wrong(call, clause, f"{call.function.upper()} takes a column, not rows")
         spark_type = self.oracle.types([_over_input(call)], clause=clause.title)[0]
         return f"CAST(NULL AS {spark_type})" if _CASTABLE.fullmatch(spark_type) else _UNCASTABLE
 

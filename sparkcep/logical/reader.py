@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sparkcep.errors import BindingError, Span
+from sparkcep.errors import BindingError, PatternSyntaxError, Span
 from sparkcep.logical.calls import (
     SPARK_AGGREGATES,
     Aggregate,
@@ -61,7 +61,10 @@ class _Reader:
     def __init__(self, clause: Clause) -> None:
         self.clause = clause
         self.text = clause.fragment.text
-        self.tokens = token_range(self.text)
+        try:
+            self.tokens = token_range(self.text)
+        except PatternSyntaxError as error:
+            raise clause.unreadable(error) from None
         self.parameters = self.tokens.lambda_parameters()
 
     def template(self) -> Template:

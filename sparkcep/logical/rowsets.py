@@ -79,5 +79,11 @@ def _mixed(argument: TokenRange, clause: Clause, function: str, named: list[str]
         argument.end,
         found=", ".join(sets),
         allowed="columns of one variable, or columns without a variable",
-        hint=" ± ".join(f"{function}({name}.…)" for name in named[:2]) if len(named) > 1 else None,
+        hint=_one_set_each(function, named, bare),
     )
+
+
+def _one_set_each(function: str, named: list[str], bare: list[str]) -> str:
+    if len(named) > 1:
+        return "ask for each of them: " + ", ".join(f"{function}({name}.…)" for name in named[:2])
+    return f"write {named[0]}.{bare[0]} if the {named[0]} rows are meant"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sparkcep.errors import BindingError, Span, did_you_mean
+from sparkcep.errors import BindingError, PatternSyntaxError, Span, did_you_mean
 from sparkcep.logical.slots import ALL_ROWS, RowSet
 from sparkcep.syntax.clause import Fragment
 
@@ -88,6 +88,21 @@ class Clause:
             found=found,
             allowed=allowed,
             hint=hint,
+        )
+
+    def unreadable(self, error: PatternSyntaxError) -> PatternSyntaxError:
+        """Return an error of the clause's own text, told at its place in the source."""
+        span = error.span or Span(0, len(self.fragment.text))
+        placed = self.error(error.code, error.message, span.start, span.end)
+        return PatternSyntaxError(
+            error.code,
+            error.message,
+            clause=self.title,
+            text=placed.text,
+            span=placed.span,
+            found=error.found,
+            allowed=error.allowed,
+            hint=error.hint,
         )
 
     def located(self, error: BindingError) -> BindingError:

@@ -165,6 +165,9 @@ def common_type(values: Iterable[Value], context: Values) -> str:
         return "boolean"
     if len(set(types)) == 1:
         return types[0]
+    for spark_type in types:
+        if spark_type.startswith("string collate") and slot_type(spark_type) is None:
+            raise ValueError(refusal(spark_type))
     casts = ", ".join(f"CAST(NULL AS {spark_type})" for spark_type in types)
     wanted = context.spark_type(f"coalesce({casts})")
     digits = decimal_digits(wanted)

@@ -119,8 +119,8 @@ class Preparation:
         for name in self._carried(keys):
             early.setdefault(name, F.col(quoted(name)))
         frame = self._selection(self.aliased, [column.alias(name) for name, column in early.items()], numbered=False)
-        if self.source.drop_null_order and orders[0].name is not None:
-            frame = frame.where(F.col(quoted(orders[0].name)).isNotNull())
+        if self.source.drop_null_order:
+            frame = frame.where(F.col(quoted(_named(orders[0]))).isNotNull())
         frame = self._behind_window(self._numbered(frame, keys, orders))
         within = self._measured(orders[0])
         passed = self._passed(keys, orders)
@@ -308,16 +308,23 @@ class Preparation:
         within = self.match.within
         if within is None or within.unit == "events":
             return None
-        if first.name is None or first.key is None or not first.key.ascending:
+        if first.name is None or first.key is None:
+            raise BindingError(
+                "WRONG_WITHIN",
+                "WITHIN cannot see what a sort order made of a Column sorts by",
+                clause="WITHIN",
+                found="Column.asc() or Column.desc()",
+                allowed="order_by as text",
+                hint="write the first order column as text",
+            )
+        if not first.key.ascending:
             raise BindingError(
                 "WRONG_WITHIN",
                 "WITHIN needs an ascending first order column",
                 clause="WITHIN",
-                found=self.match.order_by[0].expression + " DESC"
-                if first.key
-                else "a sort order made with Column.asc()",
-                allowed="order_by=['name']",
-                hint="name the column as text; WITHIN 'n EVENTS' works in any order",
+                found=f"{first.key.expression} DESC",
+                allowed=f"{first.key.expression} ASC",
+                hint="a window counted in EVENTS works in any order",
             )
         return first.name
 
@@ -327,6 +334,17 @@ class Preparation:
         own = self.source.columns
         order_names = [order.name for order in orders if order.name in own]
         return tuple(dict.fromkeys([*keys, *(name for name in order_names if name), *own]))
+
+
+def _named(first: OrderColumn) -> str:
+    if first.name is None:
+        raise BindingError(
+            "WRONG_ARGUMENT",
+            "null_order_value='drop' cannot look into a computed sort order made with Column.asc() or .desc()",
+            clause="null_order_value",
+            hint="write the first order as text, order_by=['expression DESC'], or filter such rows before",
+        )
+    return first.name
 
 
 def _window(keys: tuple[str, ...], orders: tuple[OrderColumn, ...]) -> WindowSpec:

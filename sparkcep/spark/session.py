@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
-from sparkcep.errors import BindingError
+from sparkcep.errors import BindingError, Span, did_you_mean
 from sparkcep.planning.plans import Options
 from sparkcep.spark.plan import MatchPlan
 from sparkcep.spark.prepare import Source
 from sparkcep.spark.quiet import query_errors_unlogged
+from sparkcep.spark.types import analysis_error
 from sparkcep.syntax.statements import Occurrence, rewrite
+
+_TABLE = re.compile(r"table or view (`[^`]+`(?:\.`[^`]+`)*) cannot be found")
 
 
 def run_statement(spark: SparkSession, text: str, options: Options) -> DataFrame:
@@ -55,16 +59,28 @@ def _input(spark: SparkSession, occurrence: Occurrence) -> DataFrame:
             frame = spark.sql(occurrence.relation)
             _ = frame.schema
     except (AnalysisException, ParseException) as error:
-        code = error.getCondition() or "ANALYSIS_ERROR"
-        message = str(error).strip().split("\n", 1)[0].removeprefix(f"[{code}]").strip()
-        hint = "name a table or view of the session" if "TABLE" in code else None
-        if code.startswith("UNRESOLVED_COLUMN"):
-            hint = "the input of MATCH_RECOGNIZE cannot read columns of the query around it (no correlation)"
-        raise BindingError(
-            code.split(".", 1)[0],
-            f"the input of MATCH_RECOGNIZE cannot be read: {message}",
-            clause="FROM",
-            text=occurrence.relation,
-            hint=hint,
-        ) from None
+        raise _unreadable(spark, error, occurrence.relation) from None
     return frame
+
+
+def _unreadable(spark: SparkSession, error: AnalysisException, relation: str) -> BindingError:
+    """Tell why the relation in front of a clause cannot be read."""
+    told = analysis_error(error, relation, "FROM", ())
+    message, found, hint = told.message, told.found, told.hint
+    if told.code == "UNRESOLVED_COLUMN":
+        hint = "the input of MATCH_RECOGNIZE cannot read columns of the query around it (no correlation)"
+    table = _TABLE.search(message)
+    if table is not None:
+        found = table[1].replace("`", "")
+        message = f"there is no table or view '{found}'"
+        hint = did_you_mean(found, [known.name for known in spark.catalog.listTables()])
+    start = relation.lower().find(found.lower()) if found else -1
+    return BindingError(
+        told.code,
+        f"the input of MATCH_RECOGNIZE cannot be read: {message}",
+        clause="FROM",
+        text=relation,
+        span=Span(start, start + len(found)) if found and start >= 0 else Span(0, len(relation)),
+        found=found,
+        hint=hint,
+    )

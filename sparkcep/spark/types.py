@@ -16,6 +16,7 @@ from sparkcep.logical.hidden import HiddenColumns
 from sparkcep.spark.quiet import query_errors_unlogged
 
 _Result = TypeVar("_Result")
+_ROUTINE = re.compile(r"[Cc]annot resolve (?:routine|function) `([^`]+)`")
 _NAME = re.compile(r"with name (`[^`]+`(?:\.`[^`]+`)*) cannot be resolved")
 
 
@@ -71,31 +72,45 @@ def analysed(build: Callable[[], _Result], text: str, clause: str, columns: Sequ
         with query_errors_unlogged():
             return build()
     except (AnalysisException, ParseException) as error:
-        raise _told(error, text, clause, columns) from None
+        raise analysis_error(error, text, clause, columns) from None
 
 
-def _told(error: AnalysisException, text: str, clause: str, columns: Sequence[str]) -> BindingError:
+def analysis_error(error: AnalysisException, text: str, clause: str, columns: Sequence[str]) -> BindingError:
+    """Return our error for Spark's, with clause, position and near names."""
     message = str(error).strip().split("\n", 1)[0]
     code = error.getCondition() if hasattr(error, "getCondition") else None
     code = code or "ANALYSIS_ERROR"
     message = message.removeprefix(f"[{code}]").strip()
     found = _NAME.search(message)
-    name = found[1].replace("`", "") if found else None
-    start = text.lower().find(name.lower()) if name else 0
-    span = Span(start, start + len(name)) if name and start >= 0 else Span(0, len(text))
-    visible = [column for column in columns if not column.startswith("__cep")]
-    if name is not None:
-        message = f"there is no column '{name}'"
+    if found is not None:
+        visible = [column for column in columns if not column.startswith("__cep")]
+        return _unknown(code, "column", found[1].replace("`", ""), text, clause, visible, allowed=visible)
+    routine = _ROUTINE.search(message)
+    if routine is not None:
+        return _unknown(code, "function", routine[1], text, clause, dir(F))
+    return BindingError(code.split(".", 1)[0], concise(message), clause=clause, text=text, span=Span(0, len(text)))
+
+
+def _unknown(
+    code: str, kind: str, name: str, text: str, clause: str, known: Sequence[str], allowed: Sequence[str] | None = None
+) -> BindingError:
+    start = text.lower().find(name.lower())
     return BindingError(
         code.split(".", 1)[0],
-        message,
+        f"there is no {kind} '{name}'",
         clause=clause,
         text=text,
-        span=span,
+        span=Span(start, start + len(name)) if start >= 0 else Span(0, len(text)),
         found=name,
-        allowed=visible if name else None,
-        hint=did_you_mean(name, visible) if name else None,
+        allowed=allowed,
+        hint=did_you_mean(name, known),
     )
+
+
+def concise(message: str) -> str:
+    """Return a message of Spark without its state code, its own position and advice to read the manual."""
+    message = re.sub(r" Please, refer to '[^']*' for a fix\.", "", message)
+    return re.sub(r" SQLSTATE: \w+(; line \d+ pos \d+;?)?$", "", message)
 
 
 def quoted(name: str) -> str:
