@@ -12,12 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from sparkcep.engine.backtrack import DEFAULT_PATIENCE, backtrack
 from sparkcep.engine.columns import group_starts
 from sparkcep.errors import MatchError
 from sparkcep.planning.plans import Options
@@ -39,7 +41,7 @@ Rows = list[tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Split:
-    """How the prepared rows reach the matcher.
+    """How the prepared rows reach the matcher, and when the backtracker begins to remember what failed.
 
     Attributes
     ----------
@@ -49,11 +51,14 @@ class Split:
         Rows that are gathered before the kernel runs.
     apart
         Whether every group is a Spark partition of its own.
+    patience
+        Steps of a group before the backtracker remembers failed choices.
     """
 
     batch: int
     call: int
     apart: bool = False
+    patience: int = DEFAULT_PATIENCE
 
 
 WHOLE = Split(ALL_ROWS, ALL_ROWS)
@@ -146,7 +151,8 @@ def _outcome(judged: Judged, engine: str, split: Split) -> pa.Table | Exception:
     options = Options(plan=engine)  # type: ignore[arg-type]
     task = match_task(judged.plan.match, judged.prepared, compiled(judged.plan.match, options), options)
     try:
-        return emitted(task, judged.rows, split)
+        with patch.dict(backtrack.__kwdefaults__, patience=split.patience):
+            return emitted(task, judged.rows, split)
     except MatchError as error:
         return error
 

@@ -10,11 +10,12 @@ import time
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 import sparkcep
+from sparkcep.engine.backtrack import DEFAULT_PATIENCE
 from tests.property.comparison import compare
 from tests.property.judging import Split, judge
 from tests.property.reference import ReferenceError_, StepLimitReached
@@ -38,7 +39,26 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.* can never hold:sparkcep.errors.SparkcepWarning"),
 ]
 
-SPLITS = st.builds(Split, st.sampled_from([1, 2, 3, 5]), st.sampled_from([1, 2, 3, 4, 7, 12]), st.booleans())
+SPLITS = st.builds(
+    Split,
+    batch=st.sampled_from([1, 2, 3, 5]),
+    call=st.sampled_from([1, 2, 3, 4, 7, 12]),
+    apart=st.booleans(),
+    patience=st.sampled_from([0, 12, DEFAULT_PATIENCE]),
+)
+# All rows of group "a" are let go before group "b" begins.
+GONE = Case(
+    ("k", "i", "v"),
+    (("a", 1, 1), ("a", 2, 1), ("a", 9, 0), ("b", 1, 1), ("b", 2, 1)),
+    {
+        "pattern": "A{2}",
+        "partition_by": ["k"],
+        "order_by": ["i"],
+        "within": 4,
+        "define": {"A": "v > FIRST(v) - 1 AND v > 0"},
+        "measures": {"n": "MATCH_NUMBER()"},
+    },
+)
 
 
 def _for_the_profile(run: Callable[[], None]) -> None:
@@ -53,13 +73,14 @@ def test_engines_and_splits_agree_with_the_reference(spark: SparkSession) -> Non
     judged = 0
 
     @BUDGET
+    @example([GONE], [Split(3, 1)])
     @given(
         st.lists(cases(partitions=PARTITIONS) | cases(dependent=False, partitions=PARTITIONS), min_size=1, max_size=10),
         st.lists(SPLITS, min_size=1, max_size=2),
     )
     def run(drawn: list[Case], splits: list[Split]) -> None:
         nonlocal judged
-        judged += judge(spark, drawn, [Split(1, 1), *splits])
+        judged += judge(spark, drawn, [Split(1, 1, patience=0), *splits])
 
     _for_the_profile(run)
     print(f"\n{judged} cases judged")
