@@ -68,7 +68,7 @@ def groups(scale: Scale) -> Result:
 
 def output(scale: Scale) -> Result:
     """Measure bar 7: the same rows and pattern with a growing number of output rows."""
-    result = Result("output", "Cost against output size, ten rows per match", scale.settings(keys=10_000))
+    result = Result("output", "Cost against output size, ten rows per match", scale.settings(keys=100))
     with session() as spark:
         rows = spark.read.parquet(str(events(scale.rows)))
         jobs = {share: _ten_rows_from(rows, share) for share in range(0, 101, 10)}
@@ -96,7 +96,7 @@ def _ten_rows_from(rows: DataFrame, share: int) -> DataFrame:
     return sparkcep.match_pattern(
         rows,
         "A B{9}",
-        partition_by="g10000",
+        partition_by="g100",
         order_by="ts",
         define={"A": f"amount < {10 * share}", "B": ALWAYS},
         measures={"n": "MATCH_NUMBER()", "began": "FINAL FIRST(ts)"},
@@ -121,6 +121,7 @@ def memory(scale: Scale) -> Result:
     """Measure bar 8, memory: pathological patterns over a quarter, half and all of the rows."""
     result = Result("memory", "Memory of a worker, pathological patterns, one partition", scale.settings())
     with session(reuse_workers=False) as spark:
+        spark.conf.set("spark.sql.shuffle.partitions", 1)
         for workload in PATHOLOGICAL:
             quarter, half, whole = (_peak(spark, workload, scale.rows * part // 4, scale) for part in (1, 2, 4))
             record = {"query": workload.name, "¼ MiB": quarter // MIB, "½ MiB": half // MIB, "1 MiB": whole // MIB}
