@@ -100,18 +100,14 @@ def show_timeline(
 
     Raises
     ------
-    PlanError
-        MISSING_PACKAGE: altair is not installed (``pip install 'sparkcep[viz]'``); TOO_MANY_ROWS.
-    BindingError
-        UNKNOWN_COLUMN.
+    PlanError, BindingError
+        MISSING_PACKAGE (``pip install 'sparkcep[viz]'``), TOO_MANY_ROWS, UNKNOWN_COLUMN.
     """
     alt = _altair()
     rows = [row] if isinstance(row, str) else list(row)
     extra = [name for name in (colour, size, label) if name is not None]
-    data = _collected(matches, [time, *rows, *extra])
-    data["timeline"] = data[rows].astype(str).agg(" · ".join, axis=1)
+    data = _with_timelines(_collected(matches, [time, *rows, *extra]), rows)
     order = list(dict.fromkeys(data["timeline"]))
-    data["label_above"] = data.groupby("timeline").cumcount() % 2 == 0
     y = alt.Y("timeline:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelPadding=22))
     kind = "Q" if data[time].dtype.kind in "iuf" else "T"
     words = time.replace("_", " ") if kind == "Q" else None
@@ -124,8 +120,14 @@ def show_timeline(
     if label is not None:
         layers += _labels(alt, base, x, y, label)
     heading = alt.TitleParams(title, subtitle=subtitle) if title else alt.Undefined
-    chart = alt.layer(*layers).properties(width=width, height=alt.Step(58), title=heading)
-    return _styled(chart)
+    return _styled(alt.layer(*layers).properties(width=width, height=alt.Step(58), title=heading))
+
+
+def _with_timelines(data: pd.DataFrame, rows: list[str]) -> pd.DataFrame:
+    """Name the timeline of every row; labels stand above and below it in turns."""
+    data["timeline"] = data[rows].astype(str).agg(" · ".join, axis=1)
+    data["label_above"] = data.groupby("timeline").cumcount() % 2 == 0
+    return data
 
 
 def _dots(
