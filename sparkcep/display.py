@@ -80,18 +80,15 @@ def show_timeline(
     time
         The order column, on the horizontal axis: date, timestamp or number.
     row
-        The column, or columns, that tell the matches apart, such as the key and MATCH_NUMBER().
-        Matches are drawn in the order they come in.
+        The column, or columns, that tell the matches apart; they are drawn in the order they come.
     colour
         A column for the colour of the dots, such as CLASSIFIER().
     size
         A numeric column for the size of the dots.
     label
         A column whose values stand above the dots.
-    title, subtitle
-        Above the picture.
-    width
-        Of the plot in pixels; the height follows the number of matches.
+    title, subtitle, width
+        Texts above the picture; pixels of the plot, whose height follows the number of matches.
 
     Returns
     -------
