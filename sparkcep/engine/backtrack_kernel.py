@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from sparkcep.engine.compiled import compiled, inlined
 from sparkcep.engine.history import Columns, History, Tracked, record
 from sparkcep.engine.live_state import UNKEYED
@@ -41,7 +43,8 @@ SEEK, TRY, EMIT = range(3)
 
 # Fields of a choice point, and of an entry of the log of overwritten registers.
 (CHOICE_PC, CHOICE_ROW, CHOICE_PART, CHOICE_LOGGED, CHOICE_OPEN_KEYS, CHOICE_FIELDS) = range(6)
-WHOLE = -1
+# Typed, because a literal in a call compiles the callee once more.
+WHOLE, ZERO = np.int64(-1), np.int64(0)
 STEPS_PER_ROW = 16
 
 
@@ -239,7 +242,7 @@ def _try(
         else:
             report, lives = _may_choose(machine, history, memo, work, pc, row)
             if lives and report == RUNNING:
-                pc = _choose(machine, work, pc, row, 0)
+                pc = _choose(machine, work, pc, row, ZERO)
                 lives = pc >= 0
         if not lives:
             if cursor[CHOICES] == 0:
@@ -294,16 +297,16 @@ def _set_register(machine: Machine, work: Workspace, op: int, register: int, row
     if work.cursor[LOGGED] + 2 > len(work.log):
         return LOG_FULL
     if op == ENTER:
-        _write(work, 2 * register, 0)
+        _write(work, 2 * register, ZERO)
     elif op == ROUND:
         _write(work, 2 * register + 1, row)
     else:
-        _write(work, 2 * machine.settings[LOOPS] + register, 0)
+        _write(work, 2 * machine.settings[LOOPS] + register, ZERO)
     return RUNNING
 
 
 @inlined
-def _write(work: Workspace, register: int, value: int) -> None:
+def _write(work: Workspace, register: int, value: int | np.int64) -> None:
     """Overwrite a register; the old value is logged for the choice points that may want it back."""
     cursor = work.cursor
     if cursor[CHOICES] > 0:
@@ -315,7 +318,7 @@ def _write(work: Workspace, register: int, value: int) -> None:
 
 
 @inlined
-def _push(work: Workspace, pc: int, row: int, part: int) -> None:
+def _push(work: Workspace, pc: int, row: int, part: int | np.int64) -> None:
     cursor = work.cursor
     top = cursor[CHOICES]
     work.choices[top, CHOICE_PC] = pc
@@ -372,7 +375,7 @@ def _may_choose(machine: Machine, history: History, memo: Memo, work: Workspace,
 
 
 @inlined
-def _choose(machine: Machine, work: Workspace, pc: int, row: int, part: int) -> int:
+def _choose(machine: Machine, work: Workspace, pc: int, row: int, part: int | np.int64) -> int:
     """Take the preferred choice and leave a choice point for the next one; −1 when the path fails."""
     instruction = machine.instructions[pc]
     if instruction[0] == SPLIT:
@@ -398,7 +401,7 @@ def _choose(machine: Machine, work: Workspace, pc: int, row: int, part: int) -> 
 
 
 @inlined
-def _choose_part(machine: Machine, work: Workspace, pc: int, row: int, part: int) -> int:
+def _choose_part(machine: Machine, work: Workspace, pc: int, row: int, part: int | np.int64) -> int:
     """Take the first unused part from `part` on, and leave a choice point for the next one."""
     parts, register = machine.instructions[pc, 2], 2 * machine.settings[LOOPS] + machine.instructions[pc, 1]
     used = work.state[register]
@@ -413,10 +416,10 @@ def _choose_part(machine: Machine, work: Workspace, pc: int, row: int, part: int
 
 
 @inlined
-def _unused(used: int, parts: int, part: int) -> int:
+def _unused(used: int, parts: int, part: int | np.int64) -> int:
     while part < parts and (used >> part) & 1 == 1:
         part += 1
-    return part
+    return int(part)
 
 
 @inlined
