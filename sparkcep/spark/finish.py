@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -74,8 +74,8 @@ def finished(
         Name the input relation is called by in expressions.
     """
     frame = _restored(matched, output, originals)
-    for late in match.late_aggregates:
-        frame = _aggregated(frame, late, match.prefix)
+    for together in _sharing_an_array(match.late_aggregates):
+        frame = _aggregated(frame, together, match.prefix)
     named = frame.alias(alias) if alias else frame
     measures = []
     for measure in match.measures:
@@ -129,22 +129,31 @@ def _restored_items(column: Column, collected: Collected, originals: Kinds) -> C
     return F.transform(column, item)
 
 
-def _aggregated(frame: DataFrame, late: LateAggregate, prefix: str) -> DataFrame:
-    """Let Spark aggregate a collected array: explode it, group by row, put the value beside the row."""
+def _sharing_an_array(late: Sequence[LateAggregate]) -> list[list[LateAggregate]]:
+    """Put aggregates over one array together; a user-defined one stays alone."""
+    groups: dict[tuple[str, str], list[LateAggregate]] = {}
+    for aggregate in late:
+        alone = aggregate.name if aggregate.user_defined else ""
+        groups.setdefault((aggregate.collected, alone), []).append(aggregate)
+    return list(groups.values())
+
+
+def _aggregated(frame: DataFrame, together: Sequence[LateAggregate], prefix: str) -> DataFrame:
+    """Let Spark aggregate a collected array: explode it, group by row, put the values beside the row."""
     row, item, at = f"{prefix}_row", f"{prefix}_s", f"{prefix}_at"
     others = frame.columns
+    first = together[0]
     numbered = frame.withColumn(row, F.monotonically_increasing_id())
-    exploded = numbered.select("*", F.posexplode_outer(F.expr(late.collected)).alias(at, item))
-    if late.user_defined:
+    exploded = numbered.select("*", F.posexplode_outer(F.expr(first.collected)).alias(at, item))
+    if first.user_defined:
         # Python aggregates take no FILTER and no company: compute them over a window instead, in match order.
-        whole_match = (
-            Window.partitionBy(row).orderBy(at).rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-        )
-        value = F.expr(late.text).over(whole_match)
-        valued = exploded.select("*", value.alias(late.name)).where(F.coalesce(F.col(at), F.lit(0)) == 0)
-        kept = F.when(F.col(at).isNotNull(), F.col(late.name)).alias(late.name)
-        return valued.select(*(F.col(quoted(name)) for name in others), kept)
-    value = F.expr(f"{late.text} FILTER (WHERE {at} IS NOT NULL)").alias(late.name)
+        in_order = Window.partitionBy(row).orderBy(at)
+        whole_match = in_order.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+        valued = exploded.select("*", F.expr(first.text).over(whole_match).alias(first.name))
+        kept = F.when(F.col(at).isNotNull(), F.col(first.name)).alias(first.name)
+        at_first = valued.where(F.coalesce(F.col(at), F.lit(0)) == 0)
+        return at_first.select(*(F.col(quoted(name)) for name in others), kept)
+    values = [F.expr(f"{late.text} FILTER (WHERE {at} IS NOT NULL)").alias(late.name) for late in together]
     whole = F.first(F.struct(*(F.col(quoted(name)) for name in others))).alias(item)
-    grouped = exploded.groupBy(row).agg(whole, value)
-    return grouped.select(f"{item}.*", late.name)
+    grouped = exploded.groupBy(row).agg(whole, *values)
+    return grouped.select(f"{item}.*", *(late.name for late in together))
