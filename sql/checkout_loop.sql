@@ -5,7 +5,8 @@
 --             session share their second; the name of the event completes the order.
 -- Result      one row per session that looped, most rounds first.
 -- Parameters  the three steps of a round (DEFINE); other events may lie between them, a purchase may not.
--- Source      a synthetic click stream with planted stories, this loop among them (retentioneering, Apache-2.0).
+-- Source      a synthetic click stream (retentioneering, Apache-2.0). Its makers say they planted such loops
+--             on phones between 9 April and 9 May 2024; the loops found here do not gather there.
 --
 --     sparkcep run sql/checkout_loop.sql --input shop_events=examples/data/shop_events.parquet
 

@@ -55,7 +55,7 @@ def cases(draw: st.DrawFn, rows: st.SearchStrategy[set[str]]) -> tuple[list[list
     return groups, (v, x, s)
 
 
-def agree(
+def check_agreement(
     pattern: RowPattern, groups: list[list[set[str]]], search: Search, conditions: SlotConditions, columns: Columns
 ) -> None:
     try:
@@ -73,7 +73,9 @@ often = st.sets(st.sampled_from(VARIABLES), min_size=2)
 @SMALL
 @given(random.patterns, cases(random.rows), random.searches())
 def test_patterns_alone(pattern: RowPattern, case: tuple[list[list[set[str]]], Columns], search: Search) -> None:
-    agree(pattern, case[0], search, SlotConditions(VARIABLES, dependent.OPERANDS, (None, None, None)), case[1])
+    check_agreement(
+        pattern, case[0], search, SlotConditions(VARIABLES, dependent.OPERANDS, (None, None, None)), case[1]
+    )
 
 
 @SMALL
@@ -84,7 +86,7 @@ def test_match_dependent_conditions(
     search: Search,
     conditions: tuple[SlotExpression | None, ...],
 ) -> None:
-    agree(pattern, case[0], search, SlotConditions(VARIABLES, dependent.OPERANDS, conditions), case[1])
+    check_agreement(pattern, case[0], search, SlotConditions(VARIABLES, dependent.OPERANDS, conditions), case[1])
 
 
 LOOPS = ["(A | B)+ C", "(A | B | C)* C", "(A? B?){0,3} C", "(A B | A)+ C", "(A | B){2,4} (A | B)+ C", "(A+ B*)+ C"]
@@ -102,4 +104,4 @@ def test_paths_through_loops(
 ) -> None:
     variables, v, x, s = (list(column) for column in zip(*rows, strict=True))
     slots = SlotConditions(VARIABLES, dependent.OPERANDS, conditions)
-    agree(parse_row_pattern(text), [variables], Search(), slots, (v, x, s))
+    check_agreement(parse_row_pattern(text), [variables], Search(), slots, (v, x, s))

@@ -105,7 +105,7 @@ def test_import_law(module: str) -> None:
         assert within(name, allowed), f"{module} may not import {name}"
 
 
-def run(code: str) -> str:
+def run_python(code: str) -> str:
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
     assert finished.returncode == 0, finished.stderr
     return finished.stdout
@@ -114,7 +114,7 @@ def run(code: str) -> str:
 def test_engine_stands_alone() -> None:
     """The engines load where Spark, sqlglot and pandas do not exist."""
     engines = [module for module in MODULES if within(module, ("sparkcep.engine",))]
-    run(
+    run_python(
         "import sys\n"
         "for name in ('pyspark', 'sqlglot', 'pandas'): sys.modules[name] = None\n"
         f"import importlib\nfor name in {engines!r}: importlib.import_module(name)\n"
@@ -125,7 +125,7 @@ def test_importing_sparkcep_is_light() -> None:
     """The package adds nothing heavy to what pyspark loads by itself."""
     heavy = ("numba", "sqlglot", "pyarrow", "numpy", "pandas", "altair")
     code = f"import sys\nimport {{}}\nprint([name for name in {heavy!r} if name in sys.modules])"
-    assert run(code.format("sparkcep")) == run(code.format("pyspark.sql"))
+    assert run_python(code.format("sparkcep")) == run_python(code.format("pyspark.sql"))
 
 
 def public_names(module: str) -> list[str]:
