@@ -1,0 +1,129 @@
+"""What goes into the matcher of event patterns and what comes out.
+
+Events are numbered from 0 in the order in which they are pushed, over all groups of a Spark
+partition: these numbers are their identity in both directions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkcep.engine.matches import Bools, Float64s, Int32s, Int64s, UInt64s
+
+ALL, NON_OVERLAPPING, ONE_PER_START, COUNT, GRAPH = range(5)
+
+
+@dataclass(slots=True)
+class EventRows:
+    """The next events, as kernels see them.
+
+    Attributes
+    ----------
+    starts : int64[s]
+        Indexes, ascending, of the rows (of this push) at which a group starts.
+    conditions : uint64[words, n]
+        Bit ``c % 64`` of word ``c // 64``: the row satisfies row condition c.
+    order : int64[n] | float64[n] | None
+        Values of the first order column; needed with windows of time and strict_time.
+    classes : int64[n]
+        Code of the ``[key]`` value, the same for equal values of a group over all pushes; −1 where
+        a part of it is NULL; all 0 without keys.
+    integers, integer_nulls, floats, float_nulls
+        Operand columns, as in `sparkcep.engine.matches.Rows`.
+    complete
+        Whether the last group ends with these rows.
+    """
+
+    starts: Int64s
+    conditions: UInt64s
+    order: Int64s | Float64s | None
+    classes: Int64s
+    integers: Int64s
+    integer_nulls: Bools
+    floats: Float64s
+    float_nulls: Bools
+    complete: bool
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        return int(self.conditions.shape[1])
+
+
+@dataclass(slots=True)
+class EventMatches:
+    """Matches in the order they are numbered, groups one after the other.
+
+    Attributes
+    ----------
+    offsets : int64[m + 1]
+        Events of match i are at ``offsets[i]:offsets[i + 1]``, ascending.
+    position : int64[e]
+        Number of the event.
+    variable : int32[e]
+        Index of the variable that took it.
+    number : int64[m]
+        match_number within the group.
+    time : int64[m] | float64[m] | None
+        Order value at which the match was decided, where a closing window and not its last event
+        decided it; None if there are no such matches.
+    timed : bool[m]
+        Where `time` counts.
+    counts
+        With COUNT: (number of an event of the group, count) per group that ended and has a match.
+    needed_from
+        Events before this one will never be named again.
+    """
+
+    offsets: Int64s
+    position: Int64s
+    variable: Int32s
+    number: Int64s
+    time: Int64s | Float64s | None
+    timed: Bools
+    counts: list[tuple[int, int]]
+    needed_from: int
+
+    @property
+    def count(self) -> int:
+        """The number of matches."""
+        return len(self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class EventSearch:
+    """What is looked for, besides the pattern.
+
+    Attributes
+    ----------
+    output
+        ALL, NON_OVERLAPPING, ONE_PER_START, COUNT or GRAPH.
+    strict_time
+        Whether the events of a match must have different, ascending order values.
+    merge_runs
+        Whether equal runs are merged.
+    max_partial_matches
+        Budget of live runs per group.
+    limit
+        How many matches per group at most; None for all.
+    """
+
+    output: int = ALL
+    strict_time: bool = False
+    merge_runs: bool = True
+    max_partial_matches: int = 10_000_000
+    limit: int | None = None
+
+
+@dataclass(eq=False)
+class BudgetExceeded(Exception):
+    """More live runs than allowed: `count` of them at event `position`, most of them waiting behind `variable`."""
+
+    position: int
+    count: int
+    variable: int
+
+
+NO_EVENTS = np.empty(0, np.int64)

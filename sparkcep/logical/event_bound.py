@@ -1,0 +1,149 @@
+"""An event pattern with every name resolved: sequences of components, what each tests, what must not happen.
+
+A pattern is the union of its `orders`: optional parts, branches of OR, orders of AND and rounds of
+groups are spelled out. Inside a condition, slot trees mean:
+
+``CURRENT_ROW``
+    the event under test: the one to be taken, or the candidate of a negation or of UNTIL;
+``RowReference({v}, "first")``, ``RowReference({v}, "last")``
+    the first and the last event that variable v (an index) took *before* the event under test;
+``Running(…, rows={v})``
+    the aggregate over what v took before the event under test.
+
+So ``b[i-1]`` and ``AGG(b[..i-1].x)`` in a test, ``b[b.LEN]`` and ``AGG(b.x)`` where a loop is left, and
+``a.x`` of an earlier component are all reads of what has been taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sparkcep.logical.bound import LogicalMatch
+from sparkcep.logical.slots import Operand, SlotExpression
+from sparkcep.syntax.clause import Within
+from sparkcep.syntax.event_pattern import Strategy
+
+
+@dataclass(frozen=True, slots=True)
+class EventVariable:
+    """A variable. `label` names its column; an array's column is an array of structs."""
+
+    name: str
+    label: str
+    is_array: bool
+    is_negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EventTest:
+    """What an event must satisfy.
+
+    Attributes
+    ----------
+    bits
+        Indexes of row conditions (`LogicalMatch.conditions`) that must all hold: its type, and
+        conjuncts that read nothing but this event.
+    slots
+        The conjuncts that read other events too, joined by "and"; None where there are none.
+    """
+
+    bits: tuple[int, ...] = ()
+    slots: SlotExpression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventComponent:
+    """A positive component in one order.
+
+    Attributes
+    ----------
+    variable
+        Index into `LogicalEvents.variables`. Rounds of a group repeat a variable.
+    least, most
+        How many events it takes: at least one here, absent components are left out; None: no end.
+    is_loop
+        Whether it waits for more after its first event (also ``{1}`` with ``[]`` does, with most = 1).
+    begin, take
+        Tests on its first event and on every later one. Where an earlier round has taken events
+        of the variable, `begin` holds the conjuncts on later elements.
+    leave
+        What must hold, of what has been taken, when a loop is left or a match ends in it.
+    until
+        Ends the loop when an event satisfies it.
+    within
+        Longest distance from the last event of the components before it.
+    """
+
+    variable: int
+    least: int
+    most: int | None
+    is_loop: bool
+    strategy: Strategy
+    begin: EventTest
+    take: EventTest
+    leave: SlotExpression | None = None
+    until: EventTest | None = None
+    within: Within | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventGap:
+    """A negation in one order.
+
+    Attributes
+    ----------
+    before, after
+        Components (indexes) right before and right after it: all of them; empty at an end of the order.
+    witness
+        The test on an event that forbids the match.
+    within
+        Its own time, from the last event before it.
+    """
+
+    variable: int
+    before: frozenset[int]
+    after: frozenset[int]
+    witness: EventTest
+    within: Within | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventOrder:
+    """Components and, for each, those that come before it; a sequence if all earlier ones do.
+
+    Only parts of AND under skip-till-any leave an order open: they may interleave.
+    """
+
+    components: tuple[EventComponent, ...]
+    before: tuple[frozenset[int], ...]
+    gaps: tuple[EventGap, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalEvents:
+    """Everything the planner, the engine and the drivers need to know of an event pattern.
+
+    Attributes
+    ----------
+    match
+        What Spark computes before and after: `conditions` are the row conditions, one bit each
+        (their `variable` is only a name for messages); `variables` the normal names of `variables`;
+        `hidden`, `measures`, `outputs` as for row patterns, over the events of a match in order of time
+        as its rows; one row per match; `pattern` is a placeholder that nobody reads.
+    keys
+        Columns of the ``[key]`` tests, computed by Spark.
+    operands
+        Operand columns that slot trees read.
+    within
+        Window of the whole match.
+    time
+        Hidden column that stands for match_time, which the matcher fills in, if a measure reads it.
+    """
+
+    match: LogicalMatch
+    variables: tuple[EventVariable, ...]
+    orders: tuple[EventOrder, ...]
+    keys: tuple[str, ...]
+    operands: tuple[Operand, ...]
+    within: Within | None
+    time: str | None = None
