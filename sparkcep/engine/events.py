@@ -7,10 +7,11 @@ partition: these numbers are their identity in both directions.
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
+from fractions import Fraction
+from typing import Literal
 
 from sparkcep.engine.matches import Bools, Float64s, Int32s, Int64s, UInt64s
+from sparkcep.syntax.clause import Within
 
 ALL, NON_OVERLAPPING, ONE_PER_START, COUNT, GRAPH = range(5)
 
@@ -126,4 +127,48 @@ class BudgetExceeded(Exception):
     variable: int
 
 
-NO_EVENTS = np.empty(0, np.int64)
+@dataclass(frozen=True, slots=True)
+class EventWindow:
+    """A window in units of the order values.
+
+    Attributes
+    ----------
+    kind
+        "whole" and "float": distance of order values; "events": distance of ordinals in the class, so
+        one less than the number of events.
+    amount
+        Largest distance allowed; for whole numbers an excluded edge has been taken off.
+    inclusive
+        Whether exactly `amount` is allowed (matters for "float" only).
+    """
+
+    kind: Literal["whole", "float", "events"]
+    amount: int | float
+    inclusive: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TimeUnits:
+    """How the order values of the first order column count.
+
+    Attributes
+    ----------
+    whole
+        Whether they are whole numbers (dates, timestamps, decimals among them), not doubles.
+    per_unit
+        How many of them make one unit of a window's amount: 1 for timestamps (windows come in
+        microseconds), 1/86,400,000,000 for dates, 10^scale for decimals.
+    """
+
+    whole: bool = True
+    per_unit: Fraction = Fraction(1)
+
+    def window(self, within: Within) -> EventWindow:
+        """Return a window in units of the order values."""
+        if within.unit == "events":
+            return EventWindow("events", int(within.amount) - 1 - (not within.inclusive))
+        amount = Fraction(str(within.amount)) * self.per_unit
+        if not self.whole:
+            return EventWindow("float", float(amount), within.inclusive)
+        whole = amount.numerator // amount.denominator
+        return EventWindow("whole", whole - (amount.denominator == 1 and not within.inclusive))
