@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from pyspark.sql import DataFrame
-from pyspark.sql import types as T  # noqa: N812
 
 from sparkcep.engine.automaton import Automaton, compile_automaton
 from sparkcep.engine.matches import PAST_LAST_ROW, TO_FIRST, TO_LAST, TO_NEXT_ROW, MatchLabel, Search
 from sparkcep.engine.program import Program, compile_program
 from sparkcep.engine.slots import SlotCode, lower
-from sparkcep.errors import BindingError, PlanError
+from sparkcep.errors import PlanError
 from sparkcep.logical.bound import LogicalMatch
 from sparkcep.logical.outputs import Gathered, Matched, Numbered, Output, OutputRows
 from sparkcep.logical.slots import ALL_ROWS, SlotConditions
-from sparkcep.logical.types import decimal_digits, is_integral
 from sparkcep.planning.planner import choose
 from sparkcep.planning.plans import Decision, Options
 from sparkcep.spark.batch import MatchTask
 from sparkcep.spark.finish import finished, matcher_schema
 from sparkcep.spark.prepare import Preparation, Prepared, Source
-from sparkcep.syntax.clause import Within
+from sparkcep.spark.types import time_units
 
 SKIPS = {"past last row": PAST_LAST_ROW, "to next row": TO_NEXT_ROW, "to first": TO_FIRST, "to last": TO_LAST}
-DAY_IN_MICROSECONDS = 86_400_000_000
 _PLAIN_NAME = re.compile(r"[^.`]+")
 
 
@@ -143,37 +139,5 @@ def _search(match: LogicalMatch, prepared: Prepared, options: Options) -> Search
     if match.within.unit == "events":
         return replace(search, max_rows=int(match.within.amount) - (not match.within.inclusive))
     assert prepared.order_type is not None
-    return _limited(search, match.within, prepared.order_type)
-
-
-def _limited(search: Search, within: Within, kind: T.DataType) -> Search:
-    """Take the window to the units of the order values, its edge included for whole numbers."""
-    amount = Fraction(str(within.amount))
-    name = kind.simpleString()
-    temporal = name in ("date", "timestamp", "timestamp_ntz")
-    if temporal != (within.unit == "interval"):
-        wanted = "an interval" if temporal else "a number"
-        raise BindingError(
-            "WRONG_WITHIN",
-            f"the first order column is {name}: WITHIN takes {wanted}",
-            clause="WITHIN",
-            found=str(within.amount) if within.unit == "number" else "an interval",
-            hint="'30 minutes', '1 day'" if temporal else "a number in units of the order column",
-        )
-    if name == "date":
-        amount /= DAY_IN_MICROSECONDS
-    digits = decimal_digits(name)
-    if temporal or is_integral(name) or (digits is not None and digits[0] <= 18):
-        amount *= 10 ** (digits[1] if digits else 0)
-        whole = amount.numerator // amount.denominator
-        exact = amount.denominator == 1
-        return replace(search, within=whole - (exact and not within.inclusive))
-    if name in ("float", "double"):
-        return replace(search, within=float(amount), inclusive=within.inclusive)
-    raise BindingError(
-        "WRONG_WITHIN",
-        f"WITHIN cannot measure '{name}'",
-        clause="WITHIN",
-        found=name,
-        allowed="numbers, decimals of up to 18 digits, dates, timestamps",
-    )
+    window = time_units(prepared.order_type, match.within).window(match.within)
+    return replace(search, within=window.amount, inclusive=window.inclusive)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import TypeVar
 
 from pyspark.errors import AnalysisException, ParseException
@@ -11,10 +12,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
+from sparkcep.engine.events import TimeUnits
 from sparkcep.errors import BindingError, Span, did_you_mean
 from sparkcep.logical.hidden import HiddenColumns
+from sparkcep.logical.types import decimal_digits, is_integral
 from sparkcep.spark.quiet import query_errors_unlogged
+from sparkcep.syntax.clause import Within
 
+DAY_IN_MICROSECONDS = 86_400_000_000
 _Result = TypeVar("_Result")
 _ROUTINE = re.compile(r"[Cc]annot resolve (?:routine|function) `([^`]+)`")
 _NAME = re.compile(r"with name (`[^`]+`(?:\.`[^`]+`)*) cannot be resolved")
@@ -116,6 +121,50 @@ def concise(message: str) -> str:
 def quoted(name: str) -> str:
     """Return a column name as Spark reads it literally."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def time_units(kind: T.DataType, within: Within, clause: str = "WITHIN") -> TimeUnits:
+    """Return how an order column of this type counts the time of a window.
+
+    Raises
+    ------
+    BindingError
+        WRONG_WITHIN: an interval over numbers, a number over times, or a type without distances.
+    """
+    name = kind.simpleString()
+    temporal = name in ("date", "timestamp", "timestamp_ntz")
+    if temporal != (within.unit == "interval"):
+        wanted = "an interval" if temporal else "a number"
+        raise BindingError(
+            "WRONG_WITHIN",
+            f"the first order column is {name}: WITHIN takes {wanted}",
+            clause=clause,
+            found=str(within.amount) if within.unit == "number" else "an interval",
+            hint="'30 minutes', '1 day'" if temporal else "a number in units of the order column",
+        )
+    units = measured_units(kind)
+    if units is None:
+        raise BindingError(
+            "WRONG_WITHIN",
+            f"WITHIN cannot measure '{name}'",
+            clause=clause,
+            found=name,
+            allowed="numbers, decimals of up to 18 digits, dates, timestamps",
+        )
+    return units
+
+
+def measured_units(kind: T.DataType) -> TimeUnits | None:
+    """Return how values of this type count time; None for types without distances."""
+    name = kind.simpleString()
+    if name == "date":
+        return TimeUnits(per_unit=Fraction(1, DAY_IN_MICROSECONDS))
+    if name in ("timestamp", "timestamp_ntz"):
+        return TimeUnits()
+    digits = decimal_digits(name)
+    if is_integral(name) or (digits is not None and digits[0] <= 18):
+        return TimeUnits(per_unit=Fraction(10 ** (digits[1] if digits else 0)))
+    return TimeUnits(whole=False) if name in ("float", "double") else None
 
 
 def needs_escort(kind: T.DataType) -> bool:
