@@ -1,13 +1,14 @@
-"""Chooses the engine of a row pattern (design: engines)."""
+"""Chooses the engine of a pattern (design: engines)."""
 
 from __future__ import annotations
 
 from sparkcep.errors import PlanError
 from sparkcep.logical.bound import LogicalMatch
-from sparkcep.planning.plans import Candidate, Decision, Options
+from sparkcep.planning.plans import Candidate, Decision, Options, PlanName
 
 STATES_PER_WORD = 64
 BACKTRACK_STEPS_PER_ROW = 4.0
+RUNS_STEPS_PER_ROW = 8.0
 
 
 def choose(match: LogicalMatch, options: Options, *, states: int | None, too_large: str | None) -> Decision:
@@ -29,9 +30,28 @@ def choose(match: LogicalMatch, options: Options, *, states: int | None, too_lar
     PlanError
         When the forced engine may not serve the pattern.
     """
-    candidates = (_sweep(match, states, too_large), _backtrack())
+    runs = Candidate("runs", None, "it finds event patterns, and this is a row pattern")
+    return _decided((_sweep(match, states, too_large), _backtrack()), (runs,), options)
+
+
+def choose_for_events(options: Options) -> Decision:
+    """Return the engine of an event pattern, or the one the options force.
+
+    Raises
+    ------
+    PlanError
+        When the forced engine may not serve the pattern.
+    """
+    names: tuple[PlanName, ...] = ("sweep", "backtrack")
+    others = tuple(Candidate(name, None, "it finds row patterns, and this is an event pattern") for name in names)
+    runs = Candidate("runs", RUNS_STEPS_PER_ROW, "keeps all partial matches and moves them on event by event")
+    return _decided((runs,), others, options)
+
+
+def _decided(candidates: tuple[Candidate, ...], others: tuple[Candidate, ...], options: Options) -> Decision:
+    """Choose among `candidates`; `others` are engines of the other language."""
     if options.plan != "auto":
-        forced = next(candidate for candidate in candidates if candidate.name == options.plan)
+        forced = next(candidate for candidate in (*candidates, *others) if candidate.name == options.plan)
         if not forced.legal:
             raise PlanError(
                 "ILLEGAL_PLAN",

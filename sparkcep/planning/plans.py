@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-PlanName = Literal["sweep", "backtrack"]
+PlanName = Literal["sweep", "backtrack", "runs"]
+_PLANS = ("auto", "sweep", "backtrack", "runs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +16,18 @@ class Options:
     Parameters
     ----------
     plan
-        "auto" lets the planner choose; "sweep" or "backtrack" forces an engine and is an error
-        when that engine may not serve the pattern.
+        "auto" lets the planner choose; "sweep", "backtrack" (row patterns) or "runs" (event patterns)
+        forces an engine and is an error when that engine may not serve the pattern.
     max_steps
         Work budget of the backtracking engine per partition, in program steps; beyond it the
         query fails with an error that names the partition.
+    merge_runs
+        Whether partial matches of an event pattern that differ in nothing a later condition reads
+        are kept as one; False is slower and finds the same.
+    max_partial_matches
+        Budget of partial matches of an event pattern that are open at a time, per partition.
+    overflow
+        What happens beyond that budget: "fail" stops the query with an error that names the partition.
 
     Examples
     --------
@@ -27,15 +35,22 @@ class Options:
     'backtrack'
     """
 
-    plan: Literal["auto", "sweep", "backtrack"] = "auto"
+    plan: Literal["auto", "sweep", "backtrack", "runs"] = "auto"
     max_steps: int = 2_000_000_000
+    merge_runs: bool = True
+    max_partial_matches: int = 10_000_000
+    overflow: Literal["fail"] = "fail"
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
-        if self.plan not in ("auto", "sweep", "backtrack"):
-            raise ValueError(f"plan is 'auto', 'sweep' or 'backtrack', not {self.plan!r}")
+        if self.plan not in _PLANS:
+            raise ValueError(f"plan is {', '.join(map(repr, _PLANS[:-1]))} or {_PLANS[-1]!r}, not {self.plan!r}")
         if self.max_steps < 1:
             raise ValueError(f"max_steps is at least 1, not {self.max_steps}")
+        if self.max_partial_matches < 1:
+            raise ValueError(f"max_partial_matches is at least 1, not {self.max_partial_matches}")
+        if self.overflow != "fail":
+            raise ValueError(f"overflow is 'fail', not {self.overflow!r}")
 
 
 @dataclass(frozen=True, slots=True)

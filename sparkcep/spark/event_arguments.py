@@ -1,0 +1,167 @@
+"""Arguments of `match_pattern` with an event pattern: which language it is, and what it is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+
+from sparkcep.errors import BindingError, PatternSyntaxError, PlanError, SparkcepError, did_you_mean
+from sparkcep.spark.arguments import ArgumentReader, Arguments, listed, refuse_other_language
+from sparkcep.spark.prepare import Source
+from sparkcep.syntax.builder import Pattern
+from sparkcep.syntax.clause import Fragment, Measure, Within
+from sparkcep.syntax.durations import parse_within
+from sparkcep.syntax.event_pattern import EventPattern, Strategy
+from sparkcep.syntax.lexer import tokenize
+from sparkcep.syntax.sase import parse_event_pattern, parse_strategy
+
+ROW_ARGUMENTS = {
+    "define": "types={name: predicate} says what an event is, WHERE what must hold between events",
+    "subset": "OR(A a, B b), or a type whose predicate holds for both",
+    "rows_per_match": "a match is one row; its loops are arrays, which Spark's explode takes apart",
+    "after_match": "matches='non_overlapping' or matches='one_per_start'",
+}
+"""What only row patterns take, and what to do about it in an event pattern."""
+
+MATCHES = ("all", "non_overlapping", "one_per_start", "count", "graph")
+_GROUPS = ("SEQ", "AND", "OR")
+
+
+@dataclass(frozen=True, slots=True)
+class EventClause:
+    """An event pattern and its arguments, read.
+
+    Attributes
+    ----------
+    types
+        Predicates by type name.
+    within, inclusive
+        The argument's window, and whether a window of the text that does not say so includes its edge.
+    """
+
+    pattern: EventPattern
+    types: dict[str, Fragment]
+    type_column: str | None
+    strategy: Strategy | None
+    within: Within | None
+    inclusive: bool
+    partition_by: tuple[Fragment, ...]
+    order_by: tuple[Fragment, ...]
+    measures: tuple[Measure, ...]
+    matches: str
+    limit: int | None
+    strict_time: bool
+
+
+def is_event_pattern(pattern: object) -> bool:
+    """Tell whether this is an event pattern: ``SEQ(…``, ``AND(…``, ``OR(…``, with or without PATTERN, or built.
+
+    >>> is_event_pattern("PATTERN SEQ(A a, B b)"), is_event_pattern("or (A a, B b)"), is_event_pattern("A B+")
+    (True, True, False)
+    """
+    if not isinstance(pattern, str):
+        return isinstance(pattern, EventPattern | Pattern)
+    try:
+        tokens = tokenize(pattern)
+    except SparkcepError:
+        return False
+    named = bool(tokens) and tokens[0].keyword == "PATTERN"
+    words = [token.keyword for token in tokens[named : named + 1]]
+    if named and not (len(tokens) > 1 and tokens[1].is_symbol("(")):
+        return len(tokens) > 2 and tokens[2].is_symbol("(")
+    return bool(words) and words[0] in _GROUPS and len(tokens) > 1 and tokens[1].is_symbol("(")
+
+
+def read_event_arguments(frame: DataFrame, arguments: Arguments) -> tuple[EventClause, Source]:
+    """Return the event pattern with its arguments, and the input it is to be matched over.
+
+    Raises
+    ------
+    PatternSyntaxError
+        When a text cannot be read, or an argument of row patterns is given (WRONG_LANGUAGE).
+    PlanError
+        NOT_SUPPORTED_YET.
+    """
+    refuse_other_language(arguments, ROW_ARGUMENTS, "an event", "row")
+    _check_output(arguments)
+    drop = arguments.drops_null_order
+    reader = ArgumentReader(frame, arguments)
+    pattern, types = _pattern(arguments.pattern)
+    read = {name: Fragment(text) for name, text in types.items()}
+    for name, predicate in (arguments.types or {}).items():
+        if name in types:
+            raise _wrong("CONTRADICTION", f"the pattern says itself what '{name}' is: {types[name]}", "types")
+        read[name] = reader.fragment(predicate)
+    if pattern.returns and arguments.measures:
+        raise _wrong("CONTRADICTION", "the pattern has a RETURN clause; measures= says the same", "measures")
+    clause = EventClause(
+        pattern=pattern,
+        types=read,
+        type_column=_type_column(reader, arguments.type_column),
+        strategy=None if arguments.strategy is None else parse_strategy(arguments.strategy),
+        within=None if arguments.within is None else parse_within(arguments.within, arguments.inclusive),
+        inclusive=arguments.inclusive,
+        partition_by=tuple(reader.fragment(item) for item in listed(arguments.partition_by)),
+        order_by=tuple(reader.order(item) for item in listed(arguments.order_by)),
+        measures=tuple(Measure(name, reader.fragment(text)) for name, text in (arguments.measures or {}).items()),
+        matches=arguments.matches,
+        limit=arguments.limit,
+        strict_time=arguments.strict_time,
+    )
+    _check_first_order(clause, reader)
+    return clause, Source(reader.frame, reader.columns, None, reader.sort_orders, drop)
+
+
+def _pattern(given: object) -> tuple[EventPattern, dict[str, str]]:
+    """Return the tree, and the predicates that come with a built pattern."""
+    if isinstance(given, Pattern):
+        return given.tree, dict(given.types)
+    if isinstance(given, EventPattern):
+        return given, {}
+    assert isinstance(given, str)
+    return parse_event_pattern(given), {}
+
+
+def _type_column(reader: ArgumentReader, given: str | Column | None) -> str | None:
+    return None if given is None else reader.fragment(given).text
+
+
+def _check_output(arguments: Arguments) -> None:
+    if arguments.matches not in MATCHES:
+        raise PatternSyntaxError(
+            "WRONG_ARGUMENT",
+            "matches says which of the matches come out",
+            clause="matches",
+            found=repr(arguments.matches),
+            allowed=MATCHES,
+            hint=did_you_mean(str(arguments.matches), MATCHES),
+        )
+    limit = arguments.limit
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
+        raise _wrong("WRONG_ARGUMENT", f"limit is a number of matches, at least 1, not {limit!r}", "limit")
+    if limit is not None and arguments.matches == "count":
+        raise _wrong("CONTRADICTION", "matches='count' counts all matches; limit would count others", "limit")
+    for name in arguments.given(("timeouts", "sample")):
+        raise _not_yet(f"{name}={getattr(arguments, name)!r}", name)
+    if arguments.matches == "graph":
+        raise _not_yet("matches='graph'", "matches")
+
+
+def _check_first_order(clause: EventClause, reader: ArgumentReader) -> None:
+    """Results show the first order value, so it must be known and not only sorted by."""
+    if clause.order_by and clause.order_by[0].text in reader.sort_orders:
+        raise BindingError(
+            "WRONG_ARGUMENT",
+            "match_start cannot look into a computed sort order made with Column.asc() or .desc()",
+            clause="ORDER BY",
+            hint="write the first order as text, order_by=['expression DESC']",
+        )
+
+
+def _wrong(code: str, message: str, clause: str) -> PatternSyntaxError:
+    return PatternSyntaxError(code, message, clause=clause)
+
+
+def _not_yet(what: str, clause: str) -> PlanError:
+    return PlanError("NOT_SUPPORTED_YET", f"{what} is not supported yet", clause=clause, found=what)
