@@ -6,7 +6,7 @@ partition: these numbers are their identity in both directions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -68,10 +68,11 @@ class EventMatches:
     number : int64[m]
         match_number within the group.
     time : int64[m] | float64[m] | None
-        Order value at which the match was decided, where a closing window and not its last event
-        decided it; None if there are no such matches.
+        Order value at which the match was decided; None if its last event always decides.
     timed : bool[m]
-        Where `time` counts.
+        Where a closing window decided.
+    never : bool[m]
+        Where that window closes behind the data, at no known time.
     counts
         With COUNT: (number of an event of the group, count) per group that ended and has a match.
     needed_from
@@ -84,6 +85,7 @@ class EventMatches:
     number: Int64s
     time: Int64s | Float64s | None
     timed: Bools
+    never: Bools
     counts: list[tuple[int, int]]
     needed_from: int
 
@@ -91,6 +93,10 @@ class EventMatches:
     def count(self) -> int:
         """The number of matches."""
         return len(self.number)
+
+    def without_counts(self, needed_from: int) -> EventMatches:
+        """Return the same matches and no counts."""
+        return replace(self, counts=[], needed_from=needed_from)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +146,14 @@ class EventWindow:
         Largest distance allowed; for whole numbers an excluded edge has been taken off.
     inclusive
         Whether exactly `amount` is allowed (matters for "float" only).
+    length
+        From an event to the moment its window closes, edge or not.
     """
 
     kind: Literal["whole", "float", "events"]
     amount: int | float
-    inclusive: bool = True
+    inclusive: bool
+    length: int | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +175,10 @@ class TimeUnits:
     def window(self, within: Within) -> EventWindow:
         """Return a window in units of the order values."""
         if within.unit == "events":
-            return EventWindow("events", int(within.amount) - 1 - (not within.inclusive))
+            span = int(within.amount) - 1 - (not within.inclusive)
+            return EventWindow("events", span, True, span)
         amount = Fraction(str(within.amount)) * self.per_unit
         if not self.whole:
-            return EventWindow("float", float(amount), within.inclusive)
+            return EventWindow("float", float(amount), within.inclusive, float(amount))
         whole = amount.numerator // amount.denominator
-        return EventWindow("whole", whole - (amount.denominator == 1 and not within.inclusive))
+        return EventWindow("whole", whole - (amount.denominator == 1 and not within.inclusive), True, whole)

@@ -92,18 +92,26 @@ def holds(
         op = instructions[at, 0]
         if op <= LAST_READ:
             _read(instructions, at, code.classifiers, registers, columns, history, row + 1 - start, start)
-        elif op <= LAST_INTEGER:
-            _integer(instructions, at, registers)
-        elif op <= LAST_FLOAT:
-            _float(instructions, at, registers)
-        elif op <= LAST_COMPARISON:
-            _compare(instructions, at, registers)
-        elif op <= LAST_LOGIC:
-            _logic(instructions, at, registers)
         else:
-            _select(instructions, at, registers)
+            compute(instructions, at, registers)
     result = code.ranges[variable, 2]
     return registers.integers[result] != 0 and not registers.nulls[result]
+
+
+@inlined
+def compute(instructions: Int64s, at: int, registers: Registers) -> None:
+    """Execute an instruction that reads registers only."""
+    op = instructions[at, 0]
+    if op <= LAST_INTEGER:
+        _integer(instructions, at, registers)
+    elif op <= LAST_FLOAT:
+        _float(instructions, at, registers)
+    elif op <= LAST_COMPARISON:
+        _compare(instructions, at, registers)
+    elif op <= LAST_LOGIC:
+        _logic(instructions, at, registers)
+    else:
+        _select(instructions, at, registers)
 
 
 @inlined

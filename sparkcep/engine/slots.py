@@ -140,18 +140,7 @@ class SlotCode:
         KeyError
             A literal or a variable's name has no code.
         """
-        registers = Registers(
-            np.zeros(self.registers, np.int64), np.zeros(self.registers, np.float64), np.zeros(self.registers, np.bool_)
-        )
-        for register, constant in self.constants.items():
-            if constant.value is None:
-                registers.nulls[register] = True
-            elif constant.type.kind == "float":
-                registers.floats[register] = float(constant.value)
-            elif constant.type.kind == "code":
-                registers.integers[register] = codes[constant.type.domain][_code_value(constant.value)]
-            else:
-                registers.integers[register] = int(constant.value)
+        registers = bound_registers(self.constants, self.registers, codes)
         names = codes["string"] if self.reads_classifier else dict.fromkeys(self.conditions.variables, 0)
         classifiers = np.array([names[name] for name in self.conditions.variables], np.int64)
         return Code(self.instructions, self.ranges, classifiers), registers
@@ -164,10 +153,7 @@ class SlotCode:
     @property
     def literals(self) -> dict[str, set[CodeValue]]:
         """The values, by domain, that need a code besides those of the rows."""
-        values: dict[str, set[CodeValue]] = {}
-        for constant in self.constants.values():
-            if constant.type.kind == "code" and constant.value is not None:
-                values.setdefault(constant.type.domain, set()).add(_code_value(constant.value))
+        values = literals_of(self.constants)
         if self.reads_classifier:
             values.setdefault("string", set()).update(self.conditions.variables)
         return values
@@ -184,7 +170,7 @@ def lower(conditions: SlotConditions) -> SlotCode:
     TypeError
         A tree that breaks the contract of `sparkcep.logical.slots` (mixed kinds, "/" on whole numbers).
     """
-    lowering = _Lowering(conditions)
+    lowering = SlotLowering(conditions)
     ranges = [lowering.condition(variable, condition) for variable, condition in enumerate(conditions.conditions)]
     instructions = np.array(lowering.instructions, np.int64).reshape(-1, WIDTH)
     return SlotCode(
@@ -197,6 +183,30 @@ def lower(conditions: SlotConditions) -> SlotCode:
         aggregates=tuple(lowering.aggregates),
         tracked=_tracked(conditions, tuple(lowering.row_sets), tuple(lowering.aggregates)),
     )
+
+
+def bound_registers(constants: Mapping[int, Constant], count: int, codes: Codes) -> Registers:
+    """Return `count` registers that hold the constants; raises KeyError when a literal has no code."""
+    registers = Registers(np.zeros(count, np.int64), np.zeros(count, np.float64), np.zeros(count, np.bool_))
+    for register, constant in constants.items():
+        if constant.value is None:
+            registers.nulls[register] = True
+        elif constant.type.kind == "float":
+            registers.floats[register] = float(constant.value)
+        elif constant.type.kind == "code":
+            registers.integers[register] = codes[constant.type.domain][_code_value(constant.value)]
+        else:
+            registers.integers[register] = int(constant.value)
+    return registers
+
+
+def literals_of(constants: Mapping[int, Constant]) -> dict[str, set[CodeValue]]:
+    """Return the values, by domain, that need a code besides those of the rows."""
+    values: dict[str, set[CodeValue]] = {}
+    for constant in constants.values():
+        if constant.type.kind == "code" and constant.value is not None:
+            values.setdefault(constant.type.domain, set()).add(_code_value(constant.value))
+    return values
 
 
 def operand_columns(operands: tuple[Operand, ...]) -> tuple[tuple[bool, int], ...]:
@@ -238,7 +248,9 @@ def _tracked(conditions: SlotConditions, row_sets: tuple[RowSet, ...], aggregate
 
 
 @dataclass(slots=True)
-class _Lowering:
+class SlotLowering:
+    """Lowers trees to instructions, one condition after the other."""
+
     conditions: SlotConditions
     instructions: list[list[int]] = field(default_factory=list)
     constants: dict[int, Constant] = field(default_factory=dict)
@@ -263,6 +275,7 @@ class _Lowering:
         return first, len(self.instructions), result
 
     def new_register(self) -> int:
+        """Return a register of its own."""
         self.registers += 1
         return self.registers - 1
 
@@ -276,6 +289,7 @@ class _Lowering:
         return self.known[key]
 
     def constant(self, value: bool | int | float | CodeValue | None, type_: SlotType) -> int:
+        """Return the register of a constant."""
         kind = "code" if type_.kind == "code" else "float" if type_.kind == "float" else "int"
         key = (kind, type_.domain, repr(value))
         if key not in self.known_constants:
@@ -324,14 +338,17 @@ class _Lowering:
         return self.emit(ops.FIRST_ROW if at.end == "first" else ops.LAST_ROW, self.row_set(at.rows), at.offset)
 
     def row_set(self, rows: RowSet) -> int:
+        """Return the number of a row set, −1 for all rows."""
         every = frozenset(range(len(self.conditions.variables)))
         return -1 if rows == ALL_ROWS or rows.variables == every else self.row_sets.setdefault(rows, len(self.row_sets))
 
     def read(self, tree: Read) -> int:
+        """Return the register of an operand at a row."""
         is_float, column = operand_columns(self.conditions.operands)[tree.operand]
         return self.emit(ops.READ_FLOAT if is_float else ops.READ_INT, self.row(tree.at), column)
 
     def running(self, tree: Running) -> int:
+        """Return the register of an aggregate."""
         if tree.operand is None:
             return self.emit(ops.COUNT_ROWS, self.row_set(tree.rows))
         place = self.aggregates.setdefault(tree, len(self.aggregates))
@@ -345,6 +362,7 @@ class _Lowering:
         return self.emit(ops.AGGREGATE_FLOAT if operand.kind == "float" else ops.AGGREGATE_INT, place)
 
     def comparison(self, tree: Comparison) -> int:
+        """Return the register of a comparison."""
         left, right, operator = tree.left, tree.right, str(tree.operator)
         if (left.type.kind == "float") != (right.type.kind == "float"):
             raise TypeError(f"comparison of {left.type.kind} and {right.type.kind}")
@@ -353,6 +371,7 @@ class _Lowering:
         return self.emit(_COMPARISONS[operator][left.type.kind == "float"], self.lower(left), self.lower(right))
 
     def unary(self, tree: Unary) -> int:
+        """Return the register of an operation on one value."""
         argument, type_ = tree.argument.type, tree.type
         value = self.lower(tree.argument)
         if tree.operator in _LOGIC:
@@ -367,6 +386,7 @@ class _Lowering:
         return self.emit(ops.NEGATE if tree.operator == "-" else ops.ABSOLUTE, value, value, 0, *_range(type_))
 
     def pick(self, op: int, values: list[int]) -> int:
+        """Return the register of the value picked from several."""
         register = values[0]
         for value in values[1:]:
             register = self.emit(op, register, value)

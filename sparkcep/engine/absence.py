@@ -1,0 +1,186 @@
+"""Judges negations on whole matches: an event that satisfies one inside its gap forbids the match.
+
+Only those come here that the place of their neighbours does not decide (see `Gaps.quick`):
+at an end of the order, with a time of their own, or with a condition that reads other events.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkcep.engine.compiled import compiled, inlined
+from sparkcep.engine.event_code import Vectors, condition_holds, update_vector
+from sparkcep.engine.event_tables import EVENTS, NO_WINDOW, RunTables, in_own_window, in_window
+from sparkcep.engine.match_listing import Listing
+from sparkcep.engine.matches import Float64s, Int64s, UInt64s
+from sparkcep.engine.runs_kernel import Input
+
+OPEN_END = 2**62
+DROPPED, KEPT, UNDECIDED = range(3)
+BY_EVENT, BY_WINDOW, NEVER = range(3)
+
+
+class Moments(NamedTuple):
+    """Order values at which matches were decided: int64[m] or float64[m], as the order column is."""
+
+    whole: Int64s
+    fraction: Float64s
+
+
+@compiled
+def judge(
+    tables: RunTables,
+    given: Input,
+    vectors: Vectors,
+    initial_nulls: UInt64s,
+    listing: Listing,
+    count: int,
+    verdicts: Int64s,
+    timed: Int64s,
+    moments: Moments,
+) -> None:
+    """Judge the first `count` matches of a listing.
+
+    Parameters
+    ----------
+    vectors
+        Run 1 of it is scratch.
+    verdicts : int64[count]
+        Filled in: DROPPED, KEPT, or UNDECIDED while a window is open.
+    timed : int64[count]
+        Filled in: BY_EVENT; BY_WINDOW when a window decides that closes at `moments`; NEVER when that
+        window closes behind the data.
+    moments
+        Filled in.
+    """
+    for match in range(count):
+        verdicts[match], timed[match] = KEPT, BY_EVENT
+        replayed = False
+        for gap in range(tables.gaps.quick.shape[0]):
+            if tables.gaps.quick[gap] or tables.gaps.order[gap] != listing.order[match]:
+                continue
+            if tables.gaps.test[gap] >= 0 and not replayed:
+                _replay(tables, given, vectors, initial_nulls[0], listing, match)
+                replayed = True
+            verdict = _judge_gap(tables, given, vectors, listing, match, gap)
+            verdicts[match] = min(verdicts[match], verdict) if verdict == DROPPED else max(verdicts[match], verdict)
+            if verdict == DROPPED:
+                break
+            if tables.gaps.after[gap] == 0:
+                _note_deadline(tables, given, listing, match, gap, timed, moments)
+
+
+@inlined
+def _replay(tables: RunTables, given: Input, vectors: Vectors, nulls: np.uint64, listing: Listing, match: int) -> None:
+    """Let run 1 take the events of a match, so that its vector holds all values."""
+    vectors.nulls[1] = nulls
+    for slot in range(vectors.integers.shape[1]):
+        vectors.integers[1, slot] = 0
+    seen = np.int64(0)
+    for event in range(listing.offsets[match], listing.offsets[match + 1]):
+        component = listing.components[event]
+        bit = np.int64(1) << np.int64(tables.components.local[component])
+        side = 2 if seen & bit else 0
+        seen |= bit
+        updates = tables.components.updates
+        row = listing.rows[event]
+        update_vector(
+            tables.updates, updates[component, side], updates[component, side + 1], given.operands, vectors, 1, row, row
+        )
+
+
+@inlined
+def _previous(tables: RunTables, listing: Listing, match: int, gap: int) -> int:
+    """Return the row of the last event before a gap, −1 if none stands before it."""
+    found = -1
+    for event in range(listing.offsets[match], listing.offsets[match + 1]):
+        if (tables.gaps.before[gap] >> np.int64(tables.components.local[listing.components[event]])) & 1:
+            found = max(found, listing.rows[event])
+    return found
+
+
+@inlined
+def _judge_gap(tables: RunTables, given: Input, vectors: Vectors, listing: Listing, match: int, gap: int) -> int:
+    stream, gaps = given.stream, tables.gaps
+    first, last = listing.rows[listing.offsets[match]], listing.rows[listing.offsets[match + 1] - 1]
+    own = gaps.windows.kind[gap] != NO_WINDOW
+    previous = _previous(tables, listing, match, gap)
+    if previous < 0:
+        origin = first if own else last
+        for row in range(first - 1, -1, -1):
+            if stream.group_ends[row] != stream.group_ends[first]:
+                return KEPT
+            if stream.classes[row] != stream.classes[first]:
+                continue
+            near = (
+                in_own_window(stream, gaps.windows, gap, row, origin)
+                if own
+                else in_window(stream, tables.window, row, origin)
+            )
+            if not near:
+                return KEPT
+            if _is_witness(tables, given, vectors, gap, row):
+                return DROPPED
+        return KEPT
+    following = np.int64(OPEN_END)
+    for event in range(listing.offsets[match], listing.offsets[match + 1]):
+        if (gaps.after[gap] >> np.int64(tables.components.local[listing.components[event]])) & 1:
+            following = min(following, listing.rows[event])
+    end = min(following, stream.group_ends[first])
+    for row in range(previous + 1, min(end, stream.classes.shape[0])):
+        if stream.classes[row] != stream.classes[first]:
+            continue
+        if own and not in_own_window(stream, gaps.windows, gap, previous, row):
+            return KEPT
+        if following == OPEN_END and not own and not in_window(stream, tables.window, first, row):
+            return KEPT
+        if (following < OPEN_END or own or row > last) and _is_witness(tables, given, vectors, gap, row):
+            return DROPPED
+    return UNDECIDED if end == OPEN_END else KEPT
+
+
+@inlined
+def _is_witness(tables: RunTables, given: Input, vectors: Vectors, gap: int, row: int) -> bool:
+    for word in range(given.stream.conditions.shape[0]):
+        bits = tables.gaps.bits[gap, word]
+        if given.stream.conditions[word, row] & bits != bits:
+            return False
+    return condition_holds(given.code, given.registers, given.operands, vectors, tables.gaps.test[gap], 1, row)
+
+
+@inlined
+def _note_deadline(
+    tables: RunTables, given: Input, listing: Listing, match: int, gap: int, timed: Int64s, moments: Moments
+) -> None:
+    """Remember the latest moment at which a window at the end of a match closes."""
+    stream = given.stream
+    own = tables.gaps.windows.kind[gap] != NO_WINDOW
+    origin = _previous(tables, listing, match, gap) if own else listing.rows[listing.offsets[match]]
+    kind = tables.gaps.windows.kind[gap] if own else tables.window.kind
+    length = tables.gaps.windows.length[gap] if own else tables.window.length
+    fraction = tables.gaps.windows.fraction[gap] if own else tables.window.fraction
+    if kind == EVENTS:
+        origin, length, fraction = _row_at(given, origin, length), 0, 0.0
+    if origin < 0 or timed[match] == NEVER:
+        timed[match] = NEVER
+        return
+    first = timed[match] == BY_EVENT
+    timed[match] = BY_WINDOW
+    if stream.whole.shape[0]:
+        moment = stream.whole[origin] + length
+        moments.whole[match] = moment if first else max(moments.whole[match], moment)
+    else:
+        later = stream.fraction[origin] + fraction
+        moments.fraction[match] = later if first else max(moments.fraction[match], later)
+
+
+@inlined
+def _row_at(given: Input, origin: int, distance: int) -> int:
+    """Return the row of the class `distance` events behind `origin`, −1 if it is behind the data."""
+    stream = given.stream
+    for row in range(origin, min(stream.group_ends[origin], stream.classes.shape[0])):
+        if stream.classes[row] == stream.classes[origin] and stream.ordinals[row] - stream.ordinals[origin] == distance:
+            return row
+    return -1

@@ -1,0 +1,288 @@
+"""The memory of the `runs` engine: pools that grow, lists that are swept, a graph that is compacted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sparkcep.engine import runs_kernel as kernel
+from sparkcep.engine.compiled import compiled
+from sparkcep.engine.event_code import Vectors
+from sparkcep.engine.event_tables import WAITING, Nodes, Runs, RunTables, Stream, in_own_window, in_window
+from sparkcep.engine.match_graph import compact, count_below, new_nodes
+from sparkcep.engine.match_listing import EVENTS, LISTED, Listing, Scratch, list_matches, new_listing
+from sparkcep.engine.matches import Int64s, UInt64s
+from sparkcep.engine.runs_kernel import Pools, Rules
+from sparkcep.engine.runs_program import RunsProgram
+from sparkcep.errors import MatchError
+
+FIRST_RUNS = 1024
+SCRATCH_RUN = 1
+MOST_LISTED_EVENTS = 2**30
+
+
+class RunPools:
+    """Runs, match graph and tables of one matcher.
+
+    Attributes
+    ----------
+    pools
+        As the kernel sees them.
+    control
+        The kernel's counters.
+    """
+
+    def __init__(self, program: RunsProgram) -> None:
+        self.program = program
+        self.states = len(program.tables.states.current)
+        edges = program.tables.edges.offsets
+        self.rules = Rules(program.search.merge_runs, program.search.max_partial_matches, int(np.diff(edges).max()) + 1)
+        self.initial_nulls: UInt64s = np.array([program.initial_nulls], np.uint64)
+        self.control = np.zeros(kernel.CONTROL_SIZE, np.int64)
+        self.control[kernel.FREE], self.control[kernel.TOP] = -1, SCRATCH_RUN + 1
+        self.pools = self._new_pools(FIRST_RUNS)
+        start = self.pools.runs
+        start.state[0], start.mode[0], start.leaves[0], start.stopped[0] = self.states, WAITING, 0, 0
+        start.tip[0], start.seen[0] = -1, 0
+        self.pools.vectors.integers[0] = 0
+        self.pools.vectors.nulls[0] = self.initial_nulls[0]
+
+    def _new_pools(self, runs: int) -> Pools:
+        slots, gaps = self.program.slots, len(self.program.tables.gaps.quick)
+        integers = np.zeros((runs, slots), np.int64)
+        whole = [np.zeros(runs, np.int64) for _ in range(6)]
+        leaves, stopped, seen, tip, following, place = whole
+        place[:] = kernel.EMPTY
+        return Pools(
+            Runs(
+                np.zeros(runs, np.int32),
+                np.zeros(runs, np.int8),
+                leaves,
+                stopped,
+                np.zeros(runs, np.int32),
+                seen,
+                tip,
+                following,
+                place,
+            ),
+            Vectors(integers, integers.view(np.float64), np.zeros(runs, np.uint64)),
+            new_nodes(4 * runs),
+            np.full(self.states, -1, np.int64),
+            np.full(8 * runs, kernel.EMPTY, np.int64),
+            np.empty((4, 2 * runs), np.int64),
+            np.full((gaps, 1), -1, np.int64),
+            np.zeros(1, np.int64),
+        )
+
+    def reserve_classes(self, classes: int) -> None:
+        """Make room for classes 0 … classes − 1."""
+        pools = self.pools
+        have = len(pools.class_counts)
+        if classes <= have:
+            return
+        classes = max(classes, 2 * have)
+        heads = np.full(classes * self.states, -1, np.int64)
+        heads[: len(pools.heads)] = pools.heads
+        witnesses = np.full((len(pools.last_witness), classes), -1, np.int64)
+        witnesses[:, :have] = pools.last_witness
+        counts = np.zeros(classes, np.int64)
+        counts[:have] = pools.class_counts
+        self.pools = pools._replace(heads=heads, last_witness=witnesses, class_counts=counts)
+
+    def make_room(self, stream: Stream, row: int) -> None:
+        """Let go what the window has passed, and double what is still too small; completions are drained."""
+        self.sweep(stream, row)
+        control, pools = self.control, self.pools
+        most = (int(control[kernel.LIVE]) + 1) * self.rules.fan_out + 4
+        live = int(control[kernel.LIVE])
+        runs = len(pools.runs.state)
+        if runs - 1 - live <= 2 * most:
+            runs = 2 * max(runs, 2 * most + live)
+            pools = pools._replace(
+                runs=Runs(*(_grown(column, runs) for column in pools.runs)), vectors=self._grown_vectors(runs)
+            )
+        nodes = int(control[kernel.NODES])
+        if len(pools.nodes.row) < 2 * nodes + 4 * most + 2 * live:
+            room = 2 * (2 * nodes + 4 * most + 2 * live)
+            pools = pools._replace(nodes=Nodes(*(_grown(column, room) for column in pools.nodes)))
+        if pools.completions.shape[1] <= 2 * most:
+            pools = pools._replace(completions=np.empty((4, 4 * most), np.int64))
+        size = len(pools.table)
+        while size < 8 * (most + live):
+            size *= 2
+        self.pools = pools._replace(table=np.full(size, kernel.EMPTY, np.int64))
+        control[kernel.USED] = rehash(self.pools, int(control[kernel.TOP]))
+
+    def _grown_vectors(self, runs: int) -> Vectors:
+        integers = _grown(self.pools.vectors.integers, runs)
+        return Vectors(integers, integers.view(np.float64), _grown(self.pools.vectors.nulls, runs))
+
+    def sweep(self, stream: Stream, row: int) -> None:
+        """End the runs whose window is over at `row`, and compact the graph."""
+        tables, control = self.program.tables, self.control
+        now = min(row, len(stream.classes) - 1)
+        if now < 0:
+            return
+        drop_expired(tables, stream, self.pools, control, now)
+        tips = self._tips()
+        roots = self.pools.runs.tip[tips]
+        count = int(control[kernel.NODES])
+        moved = np.empty(count, np.int64)
+        control[kernel.NODES] = compact(self.pools.nodes, count, roots, stream, tables.window, now, moved)
+        self.pools.runs.tip[tips] = moved[roots]
+
+    def _tips(self) -> Int64s:
+        """Return the live runs."""
+        found = np.empty(int(self.control[kernel.LIVE]), np.int64)
+        live_runs(self.pools, int(self.control[kernel.CLASSES]) * self.states, found)
+        return found
+
+    def most_crowded(self) -> int:
+        """Return the component behind which most runs wait."""
+        states = self.pools.runs.state[self._tips()]
+        state = int(np.bincount(states, minlength=1).argmax())
+        return int(self.program.tables.states.current[state])
+
+    def first_row(self, stream: Stream, count: int) -> int:
+        """Return the first row that a live run speaks of, after a sweep at the last of `count` rows."""
+        self.sweep(stream, count - 1)
+        nodes = self.pools.nodes.first_start[: int(self.control[kernel.NODES])]
+        return int(nodes.min()) if len(nodes) else count
+
+    def first_within(self, stream: Stream, row: int, group_start: int) -> int:
+        """Return the first row that lies, or whose own window lies, before `row`."""
+        found = row
+        while found > group_start and looks_back_to(self.program.tables, stream, found - 1, row):
+            found -= 1
+        return found
+
+    def shift(self, first: int, stream: Stream) -> None:
+        """Number rows from `first` on as 0, 1, …."""
+        if first == 0:
+            return
+        count = int(self.control[kernel.NODES])
+        nodes = self.pools.nodes
+        for column in (nodes.row, nodes.first_start, nodes.last_start):
+            column[:count] -= first
+        self.pools.runs.seen[:] -= first
+        self.pools.last_witness[:] = np.maximum(self.pools.last_witness - first, -1)
+        tips = self._tips()
+        for slot in self.program.positions:
+            self.pools.vectors.integers[tips, slot] -= first
+        if len(self.program.positions):
+            self.pools = self.pools._replace(table=np.full(len(self.pools.table), kernel.EMPTY, np.int64))
+            self.control[kernel.USED] = rehash(self.pools, int(self.control[kernel.TOP]))
+
+    # -- results ---------------------------------------------------------------------------------
+
+    def listings(self, count: int, stream: Stream, floors: Int64s) -> Iterator[tuple[Listing, int]]:
+        """Yield the matches of the first `count` completions, as many at a time as there is room for."""
+        nodes = self.pools.nodes
+        ends = self.pools.completions[1, :count]
+        longest = int(nodes.longest[ends].max())
+        depth = int(self.control[kernel.NODES]) + 2
+        scratch = Scratch(np.empty(depth, np.int64), np.empty(depth, np.int64), np.empty(longest, np.int64))
+        matches, events, first = 4096, max(65_536, 4 * longest), 0
+        while first < count:
+            listing, done = new_listing(matches, events), np.zeros(2, np.int64)
+            behind = list_matches(
+                nodes, self.pools.completions, first, count, stream, self.program.tables.window, floors, scratch,
+                listing, done,
+            )  # fmt: skip
+            if behind == first:
+                matches, events = 4 * matches, 4 * events
+                if events > MOST_LISTED_EVENTS:
+                    raise _too_many()
+                continue
+            yield listing, int(done[LISTED])
+            assert done[EVENTS] <= events
+            first = behind
+
+    def counted(self, count: int, stream: Stream) -> tuple[UInt64s, UInt64s]:
+        """Return the counts of the first `count` completions, low and high words."""
+        size = int(self.control[kernel.NODES])
+        known, low, high = np.full(size, -1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+        found = np.empty((2, count), np.int64)
+        for i in range(count):
+            row, node = self.pools.completions[0, i], self.pools.completions[1, i]
+            at = count_below(self.pools.nodes, node, stream, self.program.tables.window, row, known, low, high)
+            found[:, i] = low[at], high[at]
+        return found[0].view(np.uint64), found[1].view(np.uint64)
+
+
+def _grown(column: Any, room: int) -> Any:
+    """Return a longer array that begins like `column`."""
+    grown = np.zeros((room, *column.shape[1:]), column.dtype)
+    grown[: len(column)] = column
+    return grown
+
+
+def _too_many() -> MatchError:
+    return MatchError(
+        "TOO_MANY_MATCHES",
+        "one event completes more matches than can be listed",
+        clause="PATTERN",
+        hint="matches='count' counts them, matches='graph' keeps them together, WITHIN or a stricter strategy leaves fewer",
+    )
+
+
+@compiled
+def drop_expired(tables: RunTables, stream: Stream, pools: Pools, control: Int64s, now: int) -> None:
+    """Free the runs whose window is over at row `now`."""
+    states = tables.states.current.shape[0]
+    for place in range(control[kernel.CLASSES] * states):
+        previous, run = np.int64(-1), pools.heads[place]
+        while run >= 0:
+            following = pools.runs.following[run]
+            if in_window(stream, tables.window, pools.nodes.last_start[pools.runs.tip[run]], now):
+                previous = run
+            else:
+                if previous < 0:
+                    pools.heads[place] = following
+                else:
+                    pools.runs.following[previous] = following
+                kernel.free_run(pools, control, run)
+            run = following
+
+
+@compiled
+def live_runs(pools: Pools, places: int, found: Int64s) -> None:
+    """Fill `found` with all runs on the first `places` lists."""
+    count = 0
+    for place in range(places):
+        run = pools.heads[place]
+        while run >= 0:
+            found[count] = run
+            count += 1
+            run = pools.runs.following[run]
+
+
+@compiled
+def rehash(pools: Pools, top: int) -> int:
+    """Put all runs that can be merged into an empty table; return how many there are."""
+    used, mask = 0, pools.table.shape[0] - 1
+    for run in range(top):
+        if pools.runs.place[run] < 0:
+            continue
+        at = np.int64(kernel.hash_run(pools.runs, pools.vectors, run) & np.uint64(mask))
+        while pools.table[at] != kernel.EMPTY:
+            at = (at + 1) & mask
+        pools.table[at] = run
+        pools.runs.place[run] = at
+        used += 1
+    return used
+
+
+@compiled
+def looks_back_to(tables: RunTables, stream: Stream, row: int, origin: int) -> bool:
+    """Whether a negation at the start of a match from `origin` on may look at `row`."""
+    if in_window(stream, tables.window, row, origin):
+        return True
+    windows = tables.gaps.windows
+    for gap in range(windows.kind.shape[0]):
+        if tables.gaps.before[gap] == 0 and windows.kind[gap] != 0:
+            if in_own_window(stream, windows, gap, row, origin):
+                return True
+    return False

@@ -1,0 +1,492 @@
+"""The matcher of event patterns: push events, get matches (NFA^b with a shared match graph).
+
+State is what a later event can still need: live runs, the part of the match graph below them,
+the rows that these speak of. With a window all of it is bounded by the window.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkcep.engine import runs_kernel as kernel
+from sparkcep.engine.absence import BY_EVENT, BY_WINDOW, DROPPED, NEVER, OPEN_END, UNDECIDED, Moments, judge
+from sparkcep.engine.event_code import Operands
+from sparkcep.engine.event_tables import Stream
+from sparkcep.engine.events import (
+    ALL,
+    COUNT,
+    NON_OVERLAPPING,
+    ONE_PER_START,
+    BudgetExceeded,
+    EventMatches,
+    EventRows,
+    EventSearch,
+)
+from sparkcep.engine.match_graph import ALL_ONES
+from sparkcep.engine.match_listing import Listing
+from sparkcep.engine.match_order import in_order
+from sparkcep.engine.matches import Bools, Float64s, Int32s, Int64s
+from sparkcep.engine.run_pools import RunPools
+from sparkcep.engine.runs_program import RunsProgram, compile_runs
+from sparkcep.engine.slots import Codes
+
+
+class Found(NamedTuple):
+    """Matches that are listed and judged; arrays of length m but `rows` and `components`.
+
+    `offsets` has m + 1 entries. `timed` is BY_EVENT, BY_WINDOW or NEVER.
+    """
+
+    offsets: Int64s
+    rows: Int64s
+    components: Int32s
+    completed: Int64s
+    order: Int64s
+    class_of: Int64s
+    timed: Int64s
+    moments: Moments
+
+    @property
+    def matches(self) -> int:
+        """The number of matches."""
+        return len(self.completed)
+
+
+@dataclass(slots=True)
+class _Group:
+    """What is kept of the open group besides its runs.
+
+    Attributes
+    ----------
+    number
+        match_number of its next match.
+    count
+        Its matches so far, with COUNT.
+    ends
+        Per class the row of the last event of the last match that was kept, for NON_OVERLAPPING.
+    started
+        First events that have a match, for ONE_PER_START.
+    """
+
+    number: int = 1
+    count: int = 0
+    ends: dict[int, int] = field(default_factory=dict)
+    started: set[int] = field(default_factory=set)
+
+
+class RunsMatcher:
+    """Matches one event pattern over groups of events.
+
+    Parameters
+    ----------
+    program
+        The compiled pattern.
+    """
+
+    def __init__(self, program: RunsProgram) -> None:
+        self.program = program
+        self.tables = program.tables
+        self.pools = RunPools(program)
+        self.base = 0
+        self.kept: EventRows | None = None
+        self.held: Found | None = None
+        self.group = _Group()
+        self.ordinals = np.empty(0, np.int64)
+        self.judges = bool((~self.tables.gaps.quick).any())
+        self.waits = self.judges and bool((self.tables.gaps.after[~self.tables.gaps.quick] == 0).any())
+
+    def push(self, rows: EventRows, codes: Codes) -> EventMatches:
+        """Take the next events; return the matches that are decided by them.
+
+        Parameters
+        ----------
+        rows
+            The next events.
+        codes
+            Codes of the literals in conditions, by domain.
+
+        Raises
+        ------
+        BudgetExceeded
+            When more runs live than the search allows.
+        """
+        return _Push(self, rows, codes).matches()
+
+
+class _Push:
+    """One call of `RunsMatcher.push`: the rows at hand, and what comes out."""
+
+    def __init__(self, matcher: RunsMatcher, rows: EventRows, codes: Codes) -> None:
+        self.matcher, self.program, self.pools = matcher, matcher.program, matcher.pools
+        kept = matcher.kept
+        self.old = kept.count if kept is not None else 0
+        self.rows = rows if kept is None else _joined(kept, rows)
+        self.complete = rows.complete
+        self.starts = np.zeros(self.rows.count, np.bool_)
+        self.starts[self.old + rows.starts] = True
+        self.given = kernel.Input(
+            self._stream(), self.starts, self._operands(), self.program.code, self.program.bound(codes)
+        )
+        self.parts: list[EventMatches] = []
+
+    def _stream(self) -> Stream:
+        rows, count = self.rows, self.rows.count
+        borders = np.flatnonzero(self.starts)
+        ends = np.append(borders, count if self.complete else OPEN_END)
+        whole, fraction = np.empty(0, np.int64), np.empty(0, np.float64)
+        if rows.order is not None and rows.order.dtype.kind == "f":
+            fraction = np.ascontiguousarray(rows.order, np.float64)
+        elif rows.order is not None:
+            whole = np.ascontiguousarray(rows.order, np.int64)
+        ordinals = np.zeros(count, np.int64)
+        ordinals[: self.old] = self.matcher.ordinals
+        return Stream(
+            np.ascontiguousarray(rows.conditions, np.uint64),
+            whole,
+            fraction,
+            np.ascontiguousarray(rows.classes, np.int64),
+            ordinals,
+            ends[np.searchsorted(borders, np.arange(count), side="right")],
+        )
+
+    def _operands(self) -> Operands:
+        rows = self.rows
+        return Operands(
+            np.ascontiguousarray(rows.integers),
+            np.ascontiguousarray(rows.integer_nulls),
+            np.ascontiguousarray(rows.floats),
+            np.ascontiguousarray(rows.float_nulls),
+        )
+
+    def matches(self) -> EventMatches:
+        """Run the kernel over the new rows, group by group where what is kept asks for it."""
+        pools, control = self.pools, self.pools.control
+        pools.reserve_classes(int(self.rows.classes.max(initial=0)) + 1)
+        control[kernel.ROW] = self.old
+        while True:
+            status = kernel.advance(self.program.tables, self.given, pools.rules, pools.pools, control)
+            self._drain()
+            if status == kernel.DONE:
+                break
+            if status == kernel.OVER_BUDGET:
+                raise self._over_budget()
+            pools.make_room(self.given.stream, int(control[kernel.ROW]))
+        if self.complete:
+            kernel.end_group(self.program.tables, pools.pools, control)
+        self._release()
+        needed = self._let_go()
+        return _concatenated(self.parts, needed, self.rows)
+
+    def _over_budget(self) -> BudgetExceeded:
+        pools = self.pools
+        row = int(pools.control[kernel.ROW])
+        component = pools.most_crowded()
+        variable = int(self.program.tables.components.variable[component])
+        return BudgetExceeded(self.matcher.base + row, int(pools.control[kernel.LIVE]), variable)
+
+    # -- from completions to matches ---------------------------------------------------------------
+
+    def _drain(self) -> None:
+        """Turn what was completed into matches, before the graph changes."""
+        pools = self.pools
+        count = int(pools.control[kernel.COMPLETIONS])
+        if count == 0:
+            return
+        if self.program.search.output == COUNT and not self.matcher.judges and not self.program.may_repeat:
+            self._count(count)
+        else:
+            floors = np.zeros(count, np.int64)
+            for listing, matches in pools.listings(count, self.given.stream, floors):
+                self._judge(listing, matches)
+        pools.control[kernel.COMPLETIONS] = 0
+
+    def _count(self, count: int) -> None:
+        """Add up counts of the graph, a group at a time."""
+        rows = self.pools.pools.completions[0, :count]
+        low, high = self.pools.counted(count, self.given.stream)
+        for i in range(count):
+            self._enter_group(int(rows[i]))
+            if low[i] == ALL_ONES and high[i] == ALL_ONES:
+                raise OverflowError
+            self.matcher.group.count += (int(high[i]) << 64) + int(low[i])
+
+    def _judge(self, listing: Listing, count: int) -> None:
+        verdicts, timed = np.ones(count, np.int64), np.zeros(count, np.int64)
+        moments = Moments(np.zeros(count, np.int64), np.zeros(count, np.float64))
+        if self.matcher.judges:
+            judge(
+                self.program.tables, self.given, self.pools.pools.vectors, self.pools.initial_nulls, listing, count,
+                verdicts, timed, moments,
+            )  # fmt: skip
+        found = _selected(_as_found(listing, count, timed, moments), np.flatnonzero(verdicts != DROPPED))
+        if not self.matcher.waits:
+            self._output(found)
+        else:
+            held = self.matcher.held
+            self.matcher.held = found if held is None else _together(held, found)
+
+    def _release(self) -> None:
+        """Put out the held matches that are decided and that nothing can come before."""
+        held = self.matcher.held
+        if held is None or held.matches == 0:
+            return
+        count = held.matches
+        verdicts, timed = np.ones(count, np.int64), np.zeros(count, np.int64)
+        moments = Moments(np.zeros(count, np.int64), np.zeros(count, np.float64))
+        listing = Listing(held.offsets, held.rows, held.components, held.completed, held.order, held.class_of)
+        judge(
+            self.program.tables, self.given, self.pools.pools.vectors, self.pools.initial_nulls, listing, count,
+            verdicts, timed, moments,
+        )  # fmt: skip
+        alive = np.flatnonzero(verdicts != DROPPED)
+        held = _selected(held._replace(timed=timed, moments=moments), alive)
+        ready = (verdicts[alive] != UNDECIDED) & self._is_past(held)
+        self._output(_selected(held, np.flatnonzero(ready)))
+        self.matcher.held = _selected(held, np.flatnonzero(~ready))
+
+    def _is_past(self, held: Found) -> Bools:
+        """Tell which matches were decided before the time of the newest row of their group."""
+        ends = self.given.stream.group_ends[held.completed]
+        values = self._decided(held)
+        newest = values.dtype.type(self._order()[-1]) if len(self._order()) else values.dtype.type(0)
+        return (ends < OPEN_END) | ((values < newest) & (held.timed != NEVER))
+
+    def _order(self) -> Int64s | Float64s:
+        stream = self.given.stream
+        return stream.fraction if len(stream.fraction) else stream.whole
+
+    def _decided(self, found: Found) -> Int64s | Float64s:
+        """Return the order values at which matches were decided."""
+        order = self._order()
+        by_window = found.moments.fraction if order.dtype.kind == "f" else found.moments.whole
+        if len(order) == 0:
+            return found.completed
+        return np.where(found.timed == BY_WINDOW, by_window, order[found.completed])
+
+    def _rank(self, found: Found) -> Int64s:
+        """Return what comes first in the order of matches, as numbers: group, then decision."""
+        if not self.matcher.waits:
+            return found.completed
+        groups = np.searchsorted(np.flatnonzero(self.starts), found.completed, side="right")
+        by_event = np.where(found.timed == BY_EVENT, found.completed, 0)
+        decided = self._decided(found)
+        if len(self._order()):
+            decided = np.where(found.timed == NEVER, decided.dtype.type(0), decided)
+        keys = np.stack([
+            groups, found.timed == NEVER, np.unique(decided, return_inverse=True)[1].reshape(-1),
+            found.timed != BY_EVENT, by_event,
+        ])  # fmt: skip
+        return np.unique(keys, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+    def _output(self, found: Found) -> None:
+        """Order, select and number matches."""
+        if found.matches == 0:
+            return
+        listing = Listing(found.offsets, found.rows, found.components, found.completed, found.order, found.class_of)
+        tables = self.program.tables
+        variables = int(tables.components.variable.max()) + 1
+        found = _selected(found, in_order(listing, found.matches, self._rank(found), tables.components, variables))
+        numbers = self._numbers(found)
+        chosen = np.flatnonzero(numbers > 0)
+        if len(chosen) == 0:
+            return
+        found = _selected(found, chosen)
+        decided = self._decided(found) if self.matcher.waits else None
+        self.parts.append(
+            EventMatches(
+                offsets=found.offsets,
+                position=found.rows + self.matcher.base,
+                variable=tables.components.variable[found.components],
+                number=numbers[chosen],
+                time=decided,
+                timed=found.timed == BY_WINDOW,
+                never=found.timed == NEVER,
+                counts=[],
+                needed_from=0,
+            )
+        )
+
+    def _numbers(self, found: Found) -> Int64s:
+        """Return match_number, 0 for what is not chosen."""
+        search, numbers = self.program.search, np.zeros(found.matches, np.int64)
+        first, last = found.rows[found.offsets[:-1]], found.rows[found.offsets[1:] - 1]
+        for i in range(found.matches):
+            self._enter_group(int(found.completed[i]))
+            group = self.matcher.group
+            if search.output == COUNT:
+                group.count += 1
+                continue
+            if not _is_chosen(search, group, int(first[i]), int(last[i]), int(found.class_of[i])):
+                continue
+            numbers[i] = group.number
+            group.number += 1
+        return numbers
+
+    def _enter_group(self, row: int) -> None:
+        """Forget the group before when `row` belongs to a later one."""
+        begins = int(np.searchsorted(self.borders, row, side="right"))
+        if begins > self.entered:
+            self._leave_group()
+            self.entered = begins
+            self.matcher.group = _Group()
+
+    @property
+    def borders(self) -> Int64s:
+        """Rows at which groups start."""
+        return np.flatnonzero(self.starts)
+
+    entered = 0
+
+    def _leave_group(self) -> None:
+        group = self.matcher.group
+        if group.count:
+            row = int(self.borders[self.entered]) - 1 if self.entered < len(self.borders) else self.rows.count - 1
+            self.parts.append(_counted(self.matcher.base + row, group.count))
+            group.count = 0
+
+    # -- what is kept --------------------------------------------------------------------------------
+
+    def _let_go(self) -> int:
+        """Keep what the open group can still need; return the first event of it."""
+        count = self.rows.count
+        self._enter_group(count)
+        if self.complete:
+            self._leave_group()
+            self.matcher.group = _Group()
+        first = count if self.complete else self._first_needed()
+        matcher = self.matcher
+        matcher.kept = None if first == count else _slice(self.rows, first)
+        matcher.ordinals = self.given.stream.ordinals[first:]
+        matcher.held = None if matcher.held is None or matcher.held.matches == 0 else _moved(matcher.held, first)
+        self.pools.shift(first, self.given.stream)
+        matcher.group.ends = {c: end - first for c, end in matcher.group.ends.items()}
+        matcher.group.started = {start - first for start in matcher.group.started}
+        matcher.base += first
+        return matcher.base
+
+    def _first_needed(self) -> int:
+        count = self.rows.count
+        group_start = int(self.borders[-1]) if len(self.borders) else 0
+        first = self.pools.first_row(self.given.stream, count)
+        held = self.matcher.held
+        if held is not None and held.matches:
+            first = min(first, int(held.rows.min()))
+        if self.matcher.judges and self.program.looks_back:
+            first = self.pools.first_within(self.given.stream, min(first, count - 1), group_start)
+        return max(first, group_start)
+
+
+def _is_chosen(search: EventSearch, group: _Group, first: int, last: int, class_of: int) -> bool:
+    if search.limit is not None and group.number > search.limit:
+        return False
+    if search.output == NON_OVERLAPPING:
+        if first <= group.ends.get(class_of, -(2**62)):
+            return False
+        group.ends[class_of] = last
+    elif search.output == ONE_PER_START:
+        if first in group.started:
+            return False
+        group.started.add(first)
+    return True
+
+
+def _as_found(listing: Listing, count: int, timed: Int64s, moments: Moments) -> Found:
+    events = int(listing.offsets[count])
+    return Found(
+        listing.offsets[: count + 1], listing.rows[:events], listing.components[:events], listing.completed[:count],
+        listing.order[:count], listing.class_of[:count], timed, moments,
+    )  # fmt: skip
+
+
+def _selected(found: Found, chosen: Int64s) -> Found:
+    """Return some matches, in the order of `chosen`."""
+    lengths = (found.offsets[1:] - found.offsets[:-1])[chosen]
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    events = np.repeat(found.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
+    return Found(
+        offsets, found.rows[events], found.components[events], found.completed[chosen], found.order[chosen],
+        found.class_of[chosen], found.timed[chosen], Moments(found.moments.whole[chosen], found.moments.fraction[chosen]),
+    )  # fmt: skip
+
+
+def _together(one: Found, other: Found) -> Found:
+    return Found(
+        np.concatenate([one.offsets, other.offsets[1:] + one.offsets[-1]]),
+        np.concatenate([one.rows, other.rows]),
+        np.concatenate([one.components, other.components]),
+        np.concatenate([one.completed, other.completed]),
+        np.concatenate([one.order, other.order]),
+        np.concatenate([one.class_of, other.class_of]),
+        np.concatenate([one.timed, other.timed]),
+        Moments(
+            np.concatenate([one.moments.whole, other.moments.whole]),
+            np.concatenate([one.moments.fraction, other.moments.fraction]),
+        ),
+    )
+
+
+def _moved(found: Found, first: int) -> Found:
+    return found._replace(rows=found.rows - first, completed=found.completed - first)
+
+
+def _joined(kept: EventRows, rows: EventRows) -> EventRows:
+    order = None if rows.order is None or kept.order is None else np.concatenate([kept.order, rows.order])
+    return EventRows(
+        rows.starts,
+        np.concatenate([kept.conditions, rows.conditions], axis=1),
+        order,
+        np.concatenate([kept.classes, rows.classes]),
+        np.concatenate([kept.integers, rows.integers], axis=1),
+        np.concatenate([kept.integer_nulls, rows.integer_nulls], axis=1),
+        np.concatenate([kept.floats, rows.floats], axis=1),
+        np.concatenate([kept.float_nulls, rows.float_nulls], axis=1),
+        rows.complete,
+    )
+
+
+def _slice(rows: EventRows, first: int) -> EventRows:
+    """Copy the rows from `first` on, so that those before are let go."""
+    return EventRows(
+        np.empty(0, np.int64),
+        rows.conditions[:, first:].copy(),
+        None if rows.order is None else rows.order[first:].copy(),
+        rows.classes[first:].copy(),
+        rows.integers[:, first:].copy(),
+        rows.integer_nulls[:, first:].copy(),
+        rows.floats[:, first:].copy(),
+        rows.float_nulls[:, first:].copy(),
+        False,
+    )
+
+
+def _counted(position: int, count: int) -> EventMatches:
+    nothing = np.empty(0, np.int64)
+    return EventMatches(
+        np.zeros(1, np.int64), nothing, nothing.astype(np.int32), nothing, None, nothing.astype(np.bool_),
+        nothing.astype(np.bool_), [(position, count)], 0,
+    )  # fmt: skip
+
+
+def _concatenated(parts: list[EventMatches], needed_from: int, rows: EventRows) -> EventMatches:
+    if not parts:
+        return _counted(0, 0).without_counts(needed_from)
+    sizes = np.cumsum([0, *(len(part.position) for part in parts)])
+    offsets = [part.offsets[1:] + size for part, size in zip(parts, sizes, strict=False)]
+    times = [part.time for part in parts if part.time is not None]
+    return EventMatches(
+        np.concatenate([np.zeros(1, np.int64), *offsets]),
+        np.concatenate([part.position for part in parts]),
+        np.concatenate([part.variable for part in parts]),
+        np.concatenate([part.number for part in parts]),
+        np.concatenate(times) if times else None,  # type: ignore[arg-type]
+        np.concatenate([part.timed for part in parts]),
+        np.concatenate([part.never for part in parts]),
+        [count for part in parts for count in part.counts],
+        needed_from,
+    )
+
+
+__all__ = ["ALL", "RunsMatcher", "RunsProgram", "compile_runs"]

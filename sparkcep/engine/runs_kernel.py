@@ -1,0 +1,517 @@
+"""The kernel of the `runs` engine: moves runs over events (NFA^b, Agrawal et al. 2008).
+
+Runs are kept in lists by class and state, so that an event visits only the runs that wait for
+something like it. Equal runs are merged: same state, same rights, same values that a later
+condition can read. States are visited from the last to the first, and what an event adds to the state being
+visited is put in afterwards, so that no run sees an event twice.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkcep.engine.compiled import compiled, inlined
+from sparkcep.engine.event_code import ConditionCode, Operands, Vectors, condition_holds, is_null, update_vector
+from sparkcep.engine.event_tables import (
+    ANY,
+    LOOPING,
+    NEXT,
+    STRICT,
+    WAITING,
+    Components,
+    Nodes,
+    Runs,
+    RunTables,
+    Stream,
+    in_own_window,
+    in_window,
+)
+from sparkcep.engine.match_graph import add_event, add_union
+from sparkcep.engine.matches import Bools, Int64s, UInt64s
+from sparkcep.engine.slot_code import Registers
+
+(ROW, LIVE, FREE, TOP, NODES, COMPLETIONS, USED, PENDING, PEAK, VISITS, MERGED, CLASSES) = range(12)
+CONTROL_SIZE = 12
+DONE, NO_ROOM, OVER_BUDGET = range(3)
+START = 0
+EMPTY, REMOVED = -1, -2
+TOOK, BEGAN = 1, 2
+_ONE, _ZERO = np.uint64(1), np.uint64(0)
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Pools(NamedTuple):
+    """Everything a matcher keeps between calls.
+
+    Attributes
+    ----------
+    heads : int64[classes · states]
+        First run of each list.
+    table : int64[2^k]
+        Runs by a hash of what makes them equal.
+    completions : int64[4, m]
+        Row, node, order, class of what came to an end.
+    last_witness : int64[gaps, classes]
+        Row of the last event that satisfied a quick negation.
+    class_counts : int64[classes]
+        Rows of each class so far.
+    """
+
+    runs: Runs
+    vectors: Vectors
+    nodes: Nodes
+    heads: Int64s
+    table: Int64s
+    completions: Int64s
+    last_witness: Int64s
+    class_counts: Int64s
+
+
+class Input(NamedTuple):
+    """The rows of a call, where groups start, and what conditions need to read them."""
+
+    stream: Stream
+    starts: Bools
+    operands: Operands
+    code: ConditionCode
+    registers: Registers
+
+
+class Rules(NamedTuple):
+    """Whether equal runs are merged, how many live ones there may be, the most edges out of a state."""
+
+    merges: bool
+    max_live: int
+    fan_out: int
+
+
+@compiled
+def advance(tables: RunTables, given: Input, rules: Rules, pools: Pools, control: Int64s) -> int:
+    """Go on from row ``control[ROW]``.
+
+    Returns
+    -------
+    int
+        DONE; NO_ROOM when a pool is too small for the next row, OVER_BUDGET when too many runs live.
+    """
+    stream, states = given.stream, tables.states.current.shape[0]
+    for row in range(control[ROW], stream.classes.shape[0]):
+        control[ROW] = row
+        if given.starts[row]:
+            _end_group(tables, pools, control, states)
+        if control[LIVE] > rules.max_live:
+            return OVER_BUDGET
+        if not _has_room(rules, pools, control):
+            return NO_ROOM
+        class_of = stream.classes[row]
+        if class_of < 0:
+            continue
+        stream.ordinals[row] = pools.class_counts[class_of]
+        pools.class_counts[class_of] += 1
+        control[CLASSES] = max(control[CLASSES], class_of + 1)
+        for step in range(states + 1):
+            state = states - 1 - step if step < states else states
+            waits = tables.contiguous and state < states
+            if waits or _is_interesting(tables, stream.conditions, state, states, row):
+                _visit(tables, given, rules, pools, control, state, class_of, row)
+        _note_witnesses(tables, stream.conditions, pools.last_witness, class_of, row)
+        control[PEAK] = max(control[PEAK], control[LIVE])
+    control[ROW] = stream.classes.shape[0]
+    return DONE
+
+
+@inlined
+def _has_room(rules: Rules, pools: Pools, control: Int64s) -> bool:
+    """Whether the next row can be taken whatever it does."""
+    most = (control[LIVE] + 1) * rules.fan_out + 4
+    free = pools.runs.state.shape[0] - 1 - control[LIVE]
+    nodes = pools.nodes.row.shape[0] - control[NODES]
+    table = pools.table.shape[0] // 2 - control[USED]
+    completions = pools.completions.shape[1] - control[COMPLETIONS]
+    return free > most and nodes > 2 * most + control[LIVE] and table > most + control[LIVE] and completions > most
+
+
+@inlined
+def _all_bits(conditions: UInt64s, row: int, bits: UInt64s, index: int) -> bool:
+    for word in range(conditions.shape[0]):
+        if conditions[word, row] & bits[index, word] != bits[index, word]:
+            return False
+    return True
+
+
+@inlined
+def _is_interesting(tables: RunTables, conditions: UInt64s, state: int, states: int, row: int) -> bool:
+    """Whether an event can move a run of a state at all."""
+    edges = tables.edges
+    for edge in range(edges.offsets[state], edges.offsets[state + 1]):
+        if _all_bits(conditions, row, edges.bits, edge):
+            return True
+    if state == states:
+        return False
+    order_first = tables.states.first[state]
+    for local in range(tables.states.size[state]):
+        if tables.components.has_until[order_first + local] and (tables.states.relevant[state] >> local) & 1:
+            return True
+    return False
+
+
+@inlined
+def _note_witnesses(tables: RunTables, conditions: UInt64s, last_witness: Int64s, class_of: int, row: int) -> None:
+    for gap in range(tables.gaps.quick.shape[0]):
+        if tables.gaps.quick[gap] and _all_bits(conditions, row, tables.gaps.bits, gap):
+            last_witness[gap, class_of] = row
+
+
+@compiled
+def end_group(tables: RunTables, pools: Pools, control: Int64s) -> None:
+    """Let go all runs; classes start anew."""
+    _end_group(tables, pools, control, tables.states.current.shape[0])
+
+
+@inlined
+def _end_group(tables: RunTables, pools: Pools, control: Int64s, states: int) -> None:
+    for class_of in range(control[CLASSES]):
+        for place in range(class_of * states, (class_of + 1) * states):
+            run = pools.heads[place]
+            pools.heads[place] = -1
+            while run >= 0:
+                following = pools.runs.following[run]
+                free_run(pools, control, run)
+                run = following
+        pools.class_counts[class_of] = 0
+        for gap in range(pools.last_witness.shape[0]):
+            pools.last_witness[gap, class_of] = -1
+    control[CLASSES] = 0
+
+
+# -- the pool ---------------------------------------------------------------------------------
+
+
+@inlined
+def _new_run(pools: Pools, control: Int64s) -> int:
+    """Return the place of a new run; there is room."""
+    control[LIVE] += 1
+    run = control[FREE]
+    if run >= 0:
+        control[FREE] = pools.runs.following[run]
+        return run
+    control[TOP] += 1
+    return control[TOP] - 1
+
+
+@inlined
+def free_run(pools: Pools, control: Int64s, run: int) -> None:
+    """Take a run out of the table and put it on the list of free ones."""
+    if pools.runs.place[run] >= 0:
+        pools.table[pools.runs.place[run]] = REMOVED
+    pools.runs.place[run] = -1
+    pools.runs.following[run] = control[FREE]
+    control[FREE] = run
+    control[LIVE] -= 1
+
+
+@inlined
+def _put(pools: Pools, rules: Rules, control: Int64s, states: int, run: int) -> None:
+    """Put a run on its list, or merge it with an equal one."""
+    runs = pools.runs
+    if rules.merges:
+        mask = pools.table.shape[0] - 1
+        at = np.int64(hash_run(runs, pools.vectors, run) & np.uint64(mask))
+        while pools.table[at] != EMPTY:
+            other = pools.table[at]
+            if other >= 0 and _equal(runs, pools.vectors, run, other):
+                node = control[NODES]
+                add_union(pools.nodes, node, runs.tip[other], runs.tip[run])
+                control[NODES] += 1
+                control[MERGED] += 1
+                runs.tip[other] = node
+                free_run(pools, control, run)
+                return
+            at = (at + 1) & mask
+        pools.table[at] = run
+        runs.place[run] = at
+        control[USED] += 1
+    place = runs.class_of[run] * states + runs.state[run]
+    runs.following[run] = pools.heads[place]
+    pools.heads[place] = run
+
+
+@inlined
+def hash_run(runs: Runs, vectors: Vectors, run: int) -> np.uint64:
+    """Hash what makes runs equal."""
+    mixed = np.uint64(runs.state[run]) * _MIX + np.uint64(runs.class_of[run])
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX + np.uint64(runs.mode[run])
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX + np.uint64(runs.leaves[run])
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX + np.uint64(runs.stopped[run])
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX + vectors.nulls[run]
+    for slot in range(vectors.integers.shape[1]):
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX + np.uint64(vectors.integers[run, slot])
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+@inlined
+def _equal(runs: Runs, vectors: Vectors, one: int, other: int) -> bool:
+    if runs.state[one] != runs.state[other] or runs.class_of[one] != runs.class_of[other]:
+        return False
+    if runs.mode[one] != runs.mode[other] or vectors.nulls[one] != vectors.nulls[other]:
+        return False
+    if runs.leaves[one] != runs.leaves[other] or runs.stopped[one] != runs.stopped[other]:
+        return False
+    for slot in range(vectors.integers.shape[1]):
+        if vectors.integers[one, slot] != vectors.integers[other, slot]:
+            return False
+    return True
+
+
+# -- one event ----------------------------------------------------------------------------------
+
+
+@inlined
+def _visit(
+    tables: RunTables, given: Input, rules: Rules, pools: Pools, control: Int64s, state: int, class_of: int, row: int
+) -> None:
+    """Let an event pass the runs of a class in a state (the last one: the start)."""
+    runs, states = pools.runs, tables.states.current.shape[0]
+    at_start = state == states
+    control[PENDING] = -1
+    previous, run = np.int64(-1), START if at_start else pools.heads[class_of * states + state]
+    while run >= 0:
+        following = np.int64(-1) if at_start else runs.following[run]
+        mode, stopped = runs.mode[run], runs.stopped[run]
+        alive = at_start or in_window(given.stream, tables.window, pools.nodes.last_start[runs.tip[run]], row)
+        if alive and not at_start:
+            control[VISITS] += 1
+            if tables.contiguous and runs.seen[run] < row - 1:
+                mode = _passed_over(tables, state, runs.leaves[run], mode)
+            stopped = _stopped(tables, given, pools, state, run, row, stopped)
+        if alive and mode:
+            outcome = _try_edges(tables, given, rules, pools, control, state, class_of, run, row, mode, stopped)
+            if not at_start and tables.states.is_sequence[state]:
+                mode = _mode_after(tables, state, runs.leaves[run], mode, outcome)
+        if not at_start and (not alive or mode != runs.mode[run] or stopped != runs.stopped[run]):
+            if previous < 0:
+                pools.heads[class_of * states + state] = following
+            else:
+                runs.following[previous] = following
+            if alive and mode:
+                _keep_changed(pools, control, run, mode, stopped)
+            else:
+                free_run(pools, control, run)
+        else:
+            previous = run
+        if not at_start:
+            runs.seen[run] = row
+        run = following
+    run = control[PENDING]
+    while run >= 0:
+        following = runs.following[run]
+        _put(pools, rules, control, states, run)
+        run = following
+
+
+@inlined
+def _keep_changed(pools: Pools, control: Int64s, run: int, mode: int, stopped: int) -> None:
+    """Take a run out of the table; it goes back to its list with the new ones."""
+    runs = pools.runs
+    if runs.place[run] >= 0:
+        pools.table[runs.place[run]] = REMOVED
+        runs.place[run] = -1
+    runs.mode[run], runs.stopped[run] = mode, stopped
+    runs.following[run] = control[PENDING]
+    control[PENDING] = run
+
+
+@inlined
+def _ignores(policy: int, satisfied: bool) -> bool:
+    """Whether an event of the run's own class may be ignored."""
+    return policy == ANY or (policy == NEXT and not satisfied)
+
+
+@inlined
+def _mode_after(tables: RunTables, state: int, leaves: int, mode: int, outcome: int) -> int:
+    """Return what a run may do after an event that it does not take itself (semantics: peek and ignore)."""
+    states, policy = tables.states, tables.components.policy
+    took, began = outcome & TOOK != 0, outcome & BEGAN != 0
+    following = states.following[state]
+    loops = mode & LOOPING != 0 and _ignores(policy[states.current[state]], took)
+    if following < 0:
+        return LOOPING if loops else 0
+    waits = mode & WAITING != 0 and _ignores(policy[following], began)
+    if mode & LOOPING != 0 and (leaves >> np.int64(tables.components.local[states.current[state]])) & 1 != 0:
+        if began or not (took or loops):
+            waits = waits or _ignores(policy[following], began)
+    if loops and policy[states.current[state]] == ANY:
+        # The loop never ends, and it may be left whenever waiting may begin.
+        waits = False
+    return (LOOPING if loops else 0) | (WAITING if waits else 0)
+
+
+@inlined
+def _passed_over(tables: RunTables, state: int, leaves: int, mode: int) -> int:
+    """Return the mode after events of other classes, which were not shown to the run."""
+    states, policy = tables.states, tables.components.policy
+    if not states.is_sequence[state]:
+        return mode
+    current, following = states.current[state], states.following[state]
+    loops = mode & LOOPING != 0 and policy[current] != STRICT
+    waits = False
+    if following >= 0 and policy[following] != STRICT:
+        left = (leaves >> np.int64(tables.components.local[current])) & 1 != 0
+        waits = mode & WAITING != 0 or (mode & LOOPING != 0 and not loops and left)
+    return (LOOPING if loops else 0) | (WAITING if waits else 0)
+
+
+@inlined
+def _stopped(tables: RunTables, given: Input, pools: Pools, state: int, run: int, row: int, stopped: int) -> int:
+    """Return the loops whose UNTIL has come, the event at `row` included."""
+    components, first = tables.components, tables.states.first[state]
+    for local in range(tables.states.size[state]):
+        component = first + local
+        if not components.has_until[component] or not (tables.states.relevant[state] >> local) & 1:
+            continue
+        if (stopped >> local) & 1 or not _all_bits(given.stream.conditions, row, components.until_bits, component):
+            continue
+        if condition_holds(
+            given.code, given.registers, given.operands, pools.vectors, components.until[component], run, row
+        ):
+            stopped |= 1 << local
+    return stopped
+
+
+@inlined
+def _try_edges(
+    tables: RunTables,
+    given: Input,
+    rules: Rules,
+    pools: Pools,
+    control: Int64s,
+    state: int,
+    class_of: int,
+    run: int,
+    row: int,
+    mode: int,
+    stopped: int,
+) -> int:
+    """Follow every edge that the event satisfies; tell whether a loop took it, or a next component would."""
+    outcome, edges, components = 0, tables.edges, tables.components
+    for edge in range(edges.offsets[state], edges.offsets[state + 1]):
+        component, takes = edges.component[edge], edges.takes[edge]
+        if not _all_bits(given.stream.conditions, row, edges.bits, edge):
+            continue
+        if takes and not _may_take_more(components, pools.vectors, run, component, mode, stopped):
+            continue
+        if not _in_time(tables, given.stream, pools.vectors, run, component, row):
+            continue
+        if not condition_holds(given.code, given.registers, given.operands, pools.vectors, edges.test[edge], run, row):
+            continue
+        outcome |= TOOK if takes else BEGAN
+        free = mode & WAITING != 0 or pools.runs.leaves[run] & edges.leaves[edge] == edges.leaves[edge]
+        if takes or (free and not _forbidden(tables, pools, edge, run, class_of)):
+            _extend(tables, given, rules, pools, control, edge, state, class_of, run, row, stopped)
+    return outcome
+
+
+@inlined
+def _may_take_more(components: Components, vectors: Vectors, run: int, component: int, mode: int, stopped: int) -> bool:
+    if not mode & LOOPING or (stopped >> np.int64(components.local[component])) & 1:
+        return False
+    most = components.most[component]
+    return most < 0 or vectors.integers[run, components.taken[component]] < most
+
+
+@inlined
+def _in_time(tables: RunTables, stream: Stream, vectors: Vectors, run: int, component: int, row: int) -> bool:
+    """Tell whether the component's own window and strict_time allow for the event."""
+    origin = tables.components.origin[component]
+    if origin >= 0 and not is_null(vectors.nulls[run], origin):
+        if not in_own_window(stream, tables.components.windows, component, vectors.integers[run, origin], row):
+            return False
+    if tables.strict_time < 0 or is_null(vectors.nulls[run], tables.strict_time):
+        return True
+    last = vectors.integers[run, tables.strict_time]
+    if stream.whole.shape[0]:
+        return stream.whole[last] < stream.whole[row]
+    return stream.fraction[last] < stream.fraction[row] or (
+        np.isnan(stream.fraction[row]) and not np.isnan(stream.fraction[last])
+    )
+
+
+@inlined
+def _forbidden(tables: RunTables, pools: Pools, edge: int, run: int, class_of: int) -> bool:
+    """Tell whether a witness of a negation came behind the component before it."""
+    edges = tables.edges
+    for at in range(edges.gap_offsets[edge], edges.gap_offsets[edge + 1]):
+        gap = edges.gaps[at]
+        if pools.last_witness[gap, class_of] > pools.vectors.integers[run, tables.gaps.edge[gap]]:
+            return True
+    return False
+
+
+@inlined
+def _extend(
+    tables: RunTables,
+    given: Input,
+    rules: Rules,
+    pools: Pools,
+    control: Int64s,
+    edge: int,
+    state: int,
+    class_of: int,
+    run: int,
+    row: int,
+    stopped: int,
+) -> None:
+    """Make the run that takes the event along an edge; note the match if it is one."""
+    runs, vectors, states = pools.runs, pools.vectors, tables.states
+    component, target = tables.edges.component[edge], tables.edges.target[edge]
+    new, node = _new_run(pools, control), control[NODES]
+    control[NODES] += 1
+    add_event(pools.nodes, node, row, component, runs.tip[run])
+    for slot in range(vectors.integers.shape[1]):
+        vectors.integers[new, slot] = vectors.integers[run, slot]
+    vectors.nulls[new] = vectors.nulls[run]
+    side = 2 if tables.edges.takes[edge] else 0
+    first, last = tables.components.updates[component, side], tables.components.updates[component, side + 1]
+    update_vector(tables.updates, first, last, given.operands, vectors, new, row, row)
+    leaves = runs.leaves[run] | (1 << np.int64(tables.components.local[component]))
+    if not _may_leave(tables, given, vectors, new, component, row):
+        leaves ^= 1 << np.int64(tables.components.local[component])
+    if states.final[target] >= 0 and leaves & states.final[target] == states.final[target]:
+        at = control[COMPLETIONS]
+        control[COMPLETIONS] += 1
+        pools.completions[0, at], pools.completions[1, at] = row, node
+        pools.completions[2, at], pools.completions[3, at] = tables.components.order[component], class_of
+    if not states.is_open[target]:
+        free_run(pools, control, new)
+        return
+    _forget(vectors, new, states.dead[target])
+    runs.leaves[new], runs.stopped[new] = leaves & states.relevant[target], stopped & states.relevant[target]
+    runs.state[new], runs.class_of[new], runs.tip[new], runs.seen[new] = target, class_of, node, row
+    runs.mode[new] = LOOPING if states.is_loop[target] else WAITING
+    if target == state:
+        runs.following[new] = control[PENDING]
+        control[PENDING] = new
+    else:
+        _put(pools, rules, control, states.current.shape[0], new)
+
+
+@inlined
+def _may_leave(tables: RunTables, given: Input, vectors: Vectors, run: int, component: int, row: int) -> bool:
+    """Tell whether a component has taken enough, and what must hold when it is left."""
+    taken = tables.components.taken[component]
+    if taken >= 0 and vectors.integers[run, taken] < tables.components.least[component]:
+        return False
+    return condition_holds(
+        given.code, given.registers, given.operands, vectors, tables.components.leave[component], run, row
+    )
+
+
+@inlined
+def _forget(vectors: Vectors, run: int, dead: np.uint64) -> None:
+    """Give slots that nobody will read one value, so that runs can be equal."""
+    for slot in range(vectors.integers.shape[1]):
+        if (dead >> np.uint64(slot)) & _ONE != _ZERO:
+            vectors.integers[run, slot] = 0
+            vectors.nulls[run] &= ~(_ONE << np.uint64(slot))

@@ -1,0 +1,522 @@
+"""Compiles bound event patterns for the `runs` engine: states, edges, tests, what a run remembers.
+
+The automaton is NFA^b (Agrawal et al. 2008), with two changes. A state is the set of
+components that have taken an event, so parts of AND that interleave need no states of their own
+kind; and what a run may do from there on – stay in its loop, wait for the next component – is a
+mode of the run, so that no match is found twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sparkcep.engine import event_code as codes
+from sparkcep.engine.event_code import ConditionCode
+from sparkcep.engine.event_slots import EventCode, RunSlot
+from sparkcep.engine.event_tables import (
+    ANY,
+    NEXT,
+    PARTITION,
+    STRICT,
+    Components,
+    Edges,
+    Gaps,
+    RunTables,
+    States,
+    Window,
+    Windows,
+    no_window,
+)
+from sparkcep.engine.events import EventSearch, EventWindow
+from sparkcep.engine.matches import Int64s, UInt64s
+from sparkcep.engine.slot_code import WIDTH, Registers
+from sparkcep.engine.slots import Codes, CodeValue, Constant, bound_registers, literals_of, operand_columns
+from sparkcep.errors import PlanError
+
+if TYPE_CHECKING:
+    from sparkcep.logical.event_bound import EventComponent, EventGap, EventOrder, EventTest, LogicalEvents
+    from sparkcep.logical.slots import Operand
+    from sparkcep.syntax.clause import Within
+
+MAX_STATES = 4096
+MAX_COMPONENTS = 62
+POLICIES = {
+    "strict": STRICT,
+    "partition_contiguity": PARTITION,
+    "skip_till_next_match": NEXT,
+    "skip_till_any_match": ANY,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunsProgram:
+    """A compiled event pattern; plain data.
+
+    Attributes
+    ----------
+    tables
+        States, edges, components, negations, as kernels read them.
+    code, constants, registers
+        Register code of all conditions.
+    operands
+        Operand columns, in the order of the events' columns.
+    slots
+        Length of a value vector.
+    initial_nulls
+        The slots that are NULL in a run that has taken nothing.
+    positions
+        The slots that hold rows.
+    may_repeat
+        Whether two runs can end in the same match.
+    looks_back
+        Whether a negation stands at the start, so that rows before a match count.
+    """
+
+    search: EventSearch
+    tables: RunTables
+    code: ConditionCode
+    constants: Mapping[int, Constant]
+    registers: int
+    operands: tuple[Operand, ...]
+    slots: int
+    initial_nulls: int
+    positions: tuple[int, ...]
+    may_repeat: bool
+    looks_back: bool
+
+    @property
+    def literals(self) -> dict[str, set[CodeValue]]:
+        """The values, by domain, that need a code besides those of the rows."""
+        return literals_of(self.constants)
+
+    def bound(self, codes: Codes) -> Registers:
+        """Return registers with the constants, for rows with these codes."""
+        return bound_registers(self.constants, self.registers, codes)
+
+
+def compile_runs(events: LogicalEvents, search: EventSearch, window: Callable[[Within], EventWindow]) -> RunsProgram:
+    """Compile a pattern.
+
+    Parameters
+    ----------
+    events
+        The bound pattern.
+    search
+        What is looked for.
+    window
+        Turns a window into units of the order values; asked for windows of time and of events.
+
+    Raises
+    ------
+    PlanError
+        PATTERN_TOO_LARGE: more states, components or remembered values than the engine has room for.
+    """
+    return _Compiler(events, search, window).program()
+
+
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """An edge out of a state of one order, by local component and local target."""
+
+    component: int
+    takes: bool
+    target: frozenset[int]
+    leaves: int
+    gaps: tuple[int, ...]
+
+
+class _Compiler:
+    def __init__(self, events: LogicalEvents, search: EventSearch, window: Callable[[Within], EventWindow]) -> None:
+        self.events, self.search, self.window = events, search, window
+        self.words = max(1, -(-len(events.match.conditions) // 64))
+        self.code = EventCode(events.match.variables, events.operands)
+        self.components: list[tuple[int, int]] = [
+            (o, k) for o, order in enumerate(events.orders) for k in range(len(order.components))
+        ]
+        self.first_of = {o: self.components.index((o, 0)) for o in range(len(events.orders))}
+        self.gaps = [(o, gap) for o, order in enumerate(events.orders) for gap in order.gaps]
+        self.states = [(o, config) for o, order in enumerate(events.orders) for config in self._configurations(order)]
+        if len(self.states) > MAX_STATES:
+            raise _too_large(f"{len(self.states)} states, more than {MAX_STATES}")
+        self.place = {state: s for s, state in enumerate(self.states)}
+
+    def component(self, index: int) -> EventComponent:
+        o, k = self.components[index]
+        return self.events.orders[o].components[k]
+
+    def _configurations(self, order: EventOrder) -> list[frozenset[int]]:
+        """Return the sets of components that can have taken an event, small ones first."""
+        if len(order.components) > MAX_COMPONENTS:
+            raise _too_large(f"{len(order.components)} components, more than {MAX_COMPONENTS}")
+        found: dict[frozenset[int], None] = {}
+        pending = [frozenset[int]()]
+        while pending and len(found) <= MAX_STATES:
+            config = pending.pop(0)
+            for k in _open(order, config):
+                target = config | {k}
+                if target not in found:
+                    found[target] = None
+                    pending.append(target)
+        return sorted(found, key=lambda config: (len(config), sorted(config)))
+
+    def program(self) -> RunsProgram:
+        """Compile everything: conditions first, since they tell what a run must remember."""
+        components = self._components()
+        gaps = self._gaps()
+        edges, edge_list = self._edges()
+        self._structural_slots()
+        if len(self.code.slots) > codes.MAX_SLOTS:
+            raise _too_large(f"conditions read {len(self.code.slots)} values of earlier events, more than 64")
+        updates, ranges = self._updates()
+        states = self._states(edge_list, updates, ranges)
+        lowering = self.code.lowering
+        whole = self.events.within
+        tables = RunTables(
+            states=states,
+            edges=edges,
+            components=components._replace(
+                updates=ranges,
+                taken=self._places("taken"),
+                origin=self._places("origin"),
+            ),
+            gaps=gaps._replace(edge=np.array([self._place("edge", g) for g in range(len(self.gaps))], np.int32)),
+            updates=updates,
+            window=no_window() if whole is None else self._window(whole),
+            contiguous=any(policy in (STRICT, PARTITION) for policy in components.policy),
+            strict_time=self._place("origin", -1) if self.search.strict_time else -1,
+        )
+        return RunsProgram(
+            search=self.search,
+            tables=tables,
+            code=ConditionCode(
+                np.array(lowering.instructions, np.int64).reshape(-1, WIDTH),
+                np.array(self.code.ranges, np.int64).reshape(-1, 3),
+            ),
+            constants=lowering.constants,
+            registers=lowering.registers,
+            operands=self.events.operands,
+            slots=len(self.code.slots),
+            initial_nulls=sum(
+                1 << place for slot, place in self.code.slots.items() if slot.kind not in ("count", "taken")
+            ),
+            positions=tuple(place for slot, place in self.code.slots.items() if slot.kind in ("origin", "edge")),
+            looks_back=any(not gap.before for _, gap in self.gaps),
+            may_repeat=any(_repeats_a_loop(order) for order in self.events.orders),
+        )
+
+    # -- components, negations, edges ------------------------------------------------------------
+
+    def _bits(self, tests: Iterable[EventTest | None]) -> UInt64s:
+        listed = list(tests)
+        bits = np.zeros((len(listed), self.words), np.uint64)
+        for i, test in enumerate(listed):
+            for bit in test.bits if test is not None else ():
+                bits[i, bit // 64] |= np.uint64(1 << bit % 64)
+        return bits
+
+    def _window(self, within: Within | None) -> Window:
+        if within is None:
+            return no_window()
+        found = self.window(within)
+        whole = found.kind != "float"
+        return Window(
+            {"whole": 1, "float": 2, "events": 3}[found.kind],
+            min(int(found.amount), 2**63 - 1) if whole else 0,
+            0.0 if whole else float(found.amount),
+            found.inclusive,
+            min(int(found.length), 2**63 - 1) if whole else 0,
+        )
+
+    def _windows(self, listed: Iterable[Within | None]) -> Windows:
+        found = [self._window(within) for within in listed]
+        return Windows(
+            np.array([w.kind for w in found], np.int64),
+            np.array([w.whole for w in found], np.int64),
+            np.array([w.fraction for w in found], np.float64),
+            np.array([w.inclusive for w in found], np.bool_),
+            np.array([w.length for w in found], np.int64),
+        )
+
+    def _components(self) -> Components:
+        listed = [self.component(c) for c in range(len(self.components))]
+        return Components(
+            variable=np.array([c.variable for c in listed], np.int32),
+            local=np.array([k for _, k in self.components], np.int32),
+            order=np.array([o for o, _ in self.components], np.int32),
+            policy=np.array([POLICIES[c.strategy] for c in listed], np.int8),
+            least=np.array([c.least for c in listed], np.int64),
+            most=np.array([-1 if c.most is None else c.most for c in listed], np.int64),
+            leave=np.array([self.code.condition(c.leave) for c in listed], np.int32),
+            has_until=np.array([c.until is not None for c in listed], np.bool_),
+            until_bits=self._bits(c.until for c in listed),
+            until=np.array([self.code.condition(c.until.slots if c.until else None) for c in listed], np.int32),
+            windows=self._windows(c.within for c in listed),
+            taken=np.empty(0, np.int32),
+            origin=np.empty(0, np.int32),
+            updates=np.empty((0, 4), np.int32),
+        )
+
+    def _gaps(self) -> Gaps:
+        listed = [gap for _, gap in self.gaps]
+        return Gaps(
+            order=np.array([o for o, _ in self.gaps], np.int32),
+            quick=np.array([_is_quick(gap) for gap in listed], np.bool_),
+            bits=self._bits(gap.witness for gap in listed),
+            test=np.array([self.code.condition(gap.witness.slots) for gap in listed], np.int32),
+            before=np.array([_mask(gap.before) for gap in listed], np.int64),
+            after=np.array([_mask(gap.after) for gap in listed], np.int64),
+            windows=self._windows(gap.within for gap in listed),
+            edge=np.empty(0, np.int32),
+        )
+
+    def _edges_of(self, o: int, config: frozenset[int]) -> list[_Edge]:
+        order = self.events.orders[o]
+        found = []
+        for k in sorted(config):
+            waits_no_more = any(k in order.before[other] for other in config)
+            if order.components[k].is_loop and not waits_no_more:
+                found.append(_Edge(k, True, config, 0, ()))
+        for k in _open(order, config):
+            left = {i for i in order.before[k] if not any(i in order.before[other] for other in config)}
+            gaps = tuple(
+                g
+                for g, (gap_order, gap) in enumerate(self.gaps)
+                if gap_order == o and _is_quick(gap) and k in gap.after and not gap.after & config
+            )
+            found.append(_Edge(k, False, config | {k}, _mask(left), gaps))
+        return found
+
+    def _edges(self) -> tuple[Edges, list[list[tuple[int, _Edge]]]]:
+        """Return the edges of all states, and of the start behind them."""
+        by_state: list[list[tuple[int, _Edge]]] = [
+            [(o, edge) for edge in self._edges_of(o, config)] for o, config in self.states
+        ]
+        by_state.append([(o, edge) for o in range(len(self.events.orders)) for edge in self._edges_of(o, frozenset())])
+        flat = [pair for edges in by_state for pair in edges]
+        components = [self.first_of[o] + edge.component for o, edge in flat]
+        tests = [
+            self.component(c).take if edge.takes else self.component(c).begin
+            for c, (_, edge) in zip(components, flat, strict=True)
+        ]
+        table = Edges(
+            offsets=np.cumsum([0, *map(len, by_state)]).astype(np.int32),
+            component=np.array(components, np.int32),
+            takes=np.array([edge.takes for _, edge in flat], np.bool_),
+            target=np.array([self.place[o, edge.target] for o, edge in flat], np.int32),
+            bits=self._bits(tests),
+            test=np.array([self.code.condition(test.slots) for test in tests], np.int32),
+            leaves=np.array([edge.leaves for _, edge in flat], np.int64),
+            gap_offsets=np.cumsum([0, *(len(edge.gaps) for _, edge in flat)]).astype(np.int32),
+            gaps=np.array([g for _, edge in flat for g in edge.gaps], np.int32),
+        )
+        return table, by_state
+
+    # -- what a run remembers --------------------------------------------------------------------
+
+    def _structural_slots(self) -> None:
+        for c in range(len(self.components)):
+            component = self.component(c)
+            if component.is_loop and (component.least > 1 or component.most is not None):
+                self.code.slot(RunSlot("taken", c))
+            if component.within is not None:
+                self.code.slot(RunSlot("origin", c))
+        for g, (_, gap) in enumerate(self.gaps):
+            if _is_quick(gap):
+                self.code.slot(RunSlot("edge", g))
+        if self.search.strict_time:
+            self.code.slot(RunSlot("origin", -1))
+        for slot in list(self.code.slots):
+            if slot.kind in ("sum", "mean"):
+                self.code.slot(RunSlot("count", slot.of, slot.operand))
+
+    def _place(self, kind: str, of: int) -> int:
+        return self.code.slots.get(RunSlot(kind, of), -1)  # type: ignore[arg-type]
+
+    def _places(self, kind: str) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+        return np.array([self._place(kind, c) for c in range(len(self.components))], np.int32)
+
+    def _updates(self) -> tuple[Int64s, np.ndarray[tuple[int, int], np.dtype[np.int32]]]:
+        """Return the updates, and per component the ranges for its first and for later events."""
+        rows: list[tuple[int, ...]] = []
+        ranges = []
+        for c in range(len(self.components)):
+            borders = []
+            for begins in (True, False):
+                first = len(rows)
+                rows += sorted(
+                    (row for slot, place in self.code.slots.items() for row in self._update(c, begins, slot, place)),
+                    key=lambda row: row[0] in (codes.COUNT_INT, codes.COUNT_FLOAT, codes.COUNT_EVENT),
+                )
+                borders += [first, len(rows)]
+            ranges.append(borders)
+        return (
+            np.array(rows, np.int64).reshape(-1, codes.UPDATE_WIDTH),
+            np.array(ranges, np.int32).reshape(-1, 4),
+        )
+
+    def _update(self, c: int, begins: bool, slot: RunSlot, place: int) -> Iterable[tuple[int, ...]]:
+        """Yield how taking an event of component `c` changes a slot, if it does."""
+        o, k = self.components[c]
+        order, variable = self.events.orders[o], self.component(c).variable
+        match slot.kind:
+            case "taken":
+                if slot.of == c:
+                    most = max(self.component(c).least, self.component(c).most or 0)
+                    yield (codes.COUNT_EVENT, place, 0, 0, 0, most)
+            case "origin":
+                waits = slot.of >= 0 and self.components[slot.of][0] == o
+                if slot.of < 0 or (waits and k in order.before[self.components[slot.of][1]]):
+                    yield (codes.SET_POSITION, place, 0, 0, 0, 0)
+            case "edge":
+                gap_order, gap = self.gaps[slot.of]
+                if gap_order == o and k in gap.before:
+                    yield (codes.SET_POSITION, place, 0, 0, 0, 0)
+            case "first":
+                earlier = any(order.components[i].variable == variable for i in order.before[k])
+                if slot.of == variable and begins and not earlier:
+                    yield self._operation(slot, place)
+            case _:
+                if slot.of == variable:
+                    yield self._operation(slot, place)
+
+    def _operation(self, slot: RunSlot, place: int) -> tuple[int, ...]:
+        if slot.operand is None:
+            return (codes.COUNT_EVENT, place, 0, 0, 0, 2**63 - 1)
+        is_float, column = operand_columns(self.events.operands)[slot.operand]
+        by_kind = {
+            "first": (codes.SET_INT, codes.SET_FLOAT),
+            "last": (codes.SET_INT, codes.SET_FLOAT),
+            "count": (codes.COUNT_INT, codes.COUNT_FLOAT),
+            "sum": (codes.SUM_INT, codes.SUM_FLOAT),
+            "mean": (codes.MEAN_INT, codes.MEAN_FLOAT),
+            "min": (codes.MIN_INT, codes.MIN_FLOAT),
+            "max": (codes.MAX_INT, codes.MAX_FLOAT),
+        }
+        count = self.code.slots.get(RunSlot("count", slot.of, slot.operand), 0)
+        return (by_kind[slot.kind][is_float], place, column, count, slot.low, slot.high)
+
+    # -- states ----------------------------------------------------------------------------------
+
+    def _states(
+        self,
+        by_state: list[list[tuple[int, _Edge]]],
+        updates: Int64s,
+        ranges: np.ndarray[tuple[int, int], np.dtype[np.int32]],
+    ) -> States:
+        kept = self._live_slots(by_state, updates, ranges)
+        rows = [self._state(s, o, config) for s, (o, config) in enumerate(self.states)]
+        columns = [np.array(column) for column in zip(*rows, strict=True)]
+        current, following, sinks, relevant, is_sequence, is_loop = columns
+        return States(
+            first=np.array([self.first_of[o] for o, _ in self.states], np.int32),
+            size=np.array([len(self.events.orders[o].components) for o, _ in self.states], np.int32),
+            current=current.astype(np.int32),
+            following=following.astype(np.int32),
+            final=sinks.astype(np.int64),
+            relevant=relevant.astype(np.int64),
+            is_sequence=is_sequence.astype(np.bool_),
+            is_loop=is_loop.astype(np.bool_),
+            is_open=np.array([bool(edges) for edges in by_state[:-1]], np.bool_),
+            dead=np.array([~np.uint64(_mask(slots)) for slots in kept], np.uint64),
+        )
+
+    def _state(self, s: int, o: int, config: frozenset[int]) -> tuple[int, int, int, int, bool, bool]:
+        order = self.events.orders[o]
+        count = len(order.components)
+        sequence = all(order.before[k] == frozenset(range(k)) for k in range(count))
+        last = len(config) - 1
+        current = self.first_of[o] + last
+        following = current + 1 if last + 1 < count else -1
+        complete = len(config) == count
+        sinks = {k for k in range(count) if not any(k in before for before in order.before)}
+        waiting = {k for k in config if not any(k in order.before[other] for other in config)}
+        is_loop = order.components[last].is_loop if sequence else True
+        return (current, following, _mask(sinks) if complete else -1, _mask(waiting), sequence, is_loop)
+
+    def _live_slots(
+        self,
+        by_state: list[list[tuple[int, _Edge]]],
+        updates: Int64s,
+        ranges: np.ndarray[tuple[int, int], np.dtype[np.int32]],
+    ) -> list[set[int]]:
+        """Return per state the slots that can still be read: the masks of the paper's section 5.2."""
+        live: list[set[int]] = [set() for _ in self.states]
+        changed = True
+        while changed:
+            changed = False
+            for s in range(len(self.states) - 1, -1, -1):
+                found = set(self._until_reads(s))
+                for o, edge in by_state[s]:
+                    found |= self._edge_needs(o, edge, live, updates, ranges)
+                changed = changed or found != live[s]
+                live[s] = found
+        return live
+
+    def _until_reads(self, s: int) -> Iterable[int]:
+        o, config = self.states[s]
+        for k in config:
+            until = self.events.orders[o].components[k].until
+            if until is not None and until.slots is not None:
+                yield from self.code.reads[self.code.condition(until.slots)]
+
+    def _edge_needs(
+        self,
+        o: int,
+        edge: _Edge,
+        live: list[set[int]],
+        updates: Int64s,
+        ranges: np.ndarray[tuple[int, int], np.dtype[np.int32]],
+    ) -> set[int]:
+        c = self.first_of[o] + edge.component
+        component = self.component(c)
+        test = component.take if edge.takes else component.begin
+        needs = set(self.code.reads[self.code.condition(test.slots)] if test.slots is not None else ())
+        needs |= {self.code.slots[RunSlot("edge", g)] for g in edge.gaps}
+        if component.within is not None:
+            needs.add(self.code.slots[RunSlot("origin", c)])
+        if self.search.strict_time:
+            needs.add(self.code.slots[RunSlot("origin", -1)])
+        if edge.takes and self._place("taken", c) >= 0:
+            needs.add(self._place("taken", c))
+        later = set(live[self.place[o, edge.target]])
+        if component.leave is not None:
+            later |= self.code.reads[self.code.condition(component.leave)]
+        first, last = ranges[c, 2:] if edge.takes else ranges[c, :2]
+        for row in updates[first:last]:
+            if row[0] in (codes.SET_INT, codes.SET_FLOAT, codes.SET_POSITION):
+                later.discard(int(row[1]))
+            elif int(row[1]) in later and row[0] in (codes.SUM_INT, codes.SUM_FLOAT, codes.MEAN_INT, codes.MEAN_FLOAT):
+                later.add(int(row[3]))
+        return needs | later
+
+
+def _open(order: EventOrder, config: frozenset[int]) -> list[int]:
+    """Return the components that may take their first event."""
+    return [k for k in range(len(order.components)) if k not in config and order.before[k] <= config]
+
+
+def _is_quick(gap: EventGap) -> bool:
+    """Whether the last witness before an event decides: nothing but the place of the neighbours matters."""
+    return bool(gap.before and gap.after) and gap.within is None and gap.witness.slots is None
+
+
+def _repeats_a_loop(order: EventOrder) -> bool:
+    variables = [component.variable for component in order.components]
+    return any(c.is_loop and variables.count(c.variable) > 1 for c in order.components)
+
+
+def _mask(members: Iterable[int]) -> int:
+    return sum(1 << member for member in members)
+
+
+def _too_large(what: str) -> PlanError:
+    return PlanError(
+        "PATTERN_TOO_LARGE",
+        f"the pattern has {what}",
+        clause="PATTERN",
+        hint="fewer parts in AND, fewer optional parts, or smaller {n,m} of groups",
+    )
