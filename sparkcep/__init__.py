@@ -1,4 +1,4 @@
-"""sparkcep finds patterns of events in Spark: MATCH_RECOGNIZE for PySpark 4.
+"""sparkcep finds patterns of events in Spark: MATCH_RECOGNIZE and SASE+ for PySpark 4.
 
 Importing the package attaches ``DataFrame.match_pattern`` (classic and Connect); everything
 heavy is loaded when it is first used.
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
         SparkcepWarning,
     )
     from sparkcep.planning.plans import Options
+    from sparkcep.spark.event_plan import EventPlan
     from sparkcep.spark.plan import MatchPlan
+    from sparkcep.syntax.builder import all_of, any_of, event, no, seq
 
 __version__ = "0.1.0"
 
@@ -31,6 +33,12 @@ _HOMES = {
     "plan": "sparkcep.api",
     "sql": "sparkcep.api",
     "show_timeline": "sparkcep.display",
+    "all_of": "sparkcep.syntax.builder",
+    "any_of": "sparkcep.syntax.builder",
+    "event": "sparkcep.syntax.builder",
+    "no": "sparkcep.syntax.builder",
+    "seq": "sparkcep.syntax.builder",
+    "EventPlan": "sparkcep.spark.event_plan",
     "MatchPlan": "sparkcep.spark.plan",
     "Options": "sparkcep.planning.plans",
     "BindingError": "sparkcep.errors",
@@ -43,6 +51,7 @@ _HOMES = {
 
 __all__ = [
     "BindingError",
+    "EventPlan",
     "MatchError",
     "MatchPlan",
     "Options",
@@ -50,9 +59,14 @@ __all__ = [
     "PlanError",
     "SparkcepError",
     "SparkcepWarning",
+    "all_of",
+    "any_of",
+    "event",
     "match_pattern",
     "matcher",
+    "no",
     "plan",
+    "seq",
     "show_timeline",
     "sql",
 ]
@@ -74,7 +88,7 @@ def _attach() -> None:
         return
 
     def match_pattern(self: DataFrame, pattern: Any, **arguments: Any) -> DataFrame:
-        """Find a row pattern; see `sparkcep.match_pattern`."""
+        """Find a pattern; see `sparkcep.match_pattern`."""
         from sparkcep.api import match_pattern as function
 
         return function(self, pattern, **arguments)

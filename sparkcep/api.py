@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Any
 from sparkcep.errors import warn
 from sparkcep.planning.plans import Options
 from sparkcep.spark.arguments import Arguments, Duration, Expression, Expressions, read_arguments
+from sparkcep.spark.event_arguments import is_event_pattern, read_event_arguments
 from sparkcep.spark.plan import MatchPlan
+from sparkcep.syntax.builder import Pattern
+from sparkcep.syntax.event_pattern import EventPattern
 from sparkcep.syntax.pattern import RowPattern
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from sparkcep.spark.event_plan import EventPlan
+
 
 def plan(
     df: DataFrame,
-    pattern: str | RowPattern,
+    pattern: str | RowPattern | EventPattern | Pattern,
     *,
     partition_by: Expressions = None,
     order_by: Expressions = None,
@@ -29,15 +34,23 @@ def plan(
     within: Duration | None = None,
     inclusive: bool = True,
     null_order_value: str = "error",
+    strategy: str | None = None,
+    types: Mapping[str, Expression] | None = None,
+    type_column: Expression | None = None,
+    matches: str = "all",
+    timeouts: bool = False,
+    limit: int | None = None,
+    sample: int | float | None = None,
+    strict_time: bool = False,
     options: Options | None = None,
-) -> MatchPlan:
-    """Plan a row pattern without building its DataFrame; see `match_pattern` for the arguments.
+) -> MatchPlan | EventPlan:
+    """Plan a pattern without building its DataFrame; see `match_pattern` for the arguments.
 
     Returns
     -------
-    MatchPlan
-        ``.explain()`` tells the engine, why it was chosen, and the compiled program;
-        ``.dataframe()`` is what `match_pattern` returns.
+    MatchPlan or EventPlan
+        Of a row pattern or an event pattern. ``.explain()`` tells the engine, why it was chosen,
+        and what it tests; ``.dataframe()`` is what `match_pattern` returns.
     """
     arguments = Arguments(
         pattern,
@@ -51,15 +64,33 @@ def plan(
         within,
         inclusive,
         null_order_value,
+        strategy,
+        types,
+        type_column,
+        matches,
+        timeouts,
+        limit,
+        sample,
+        strict_time,
     )
+    if is_event_pattern(pattern):
+        from sparkcep.spark.event_plan import EventPlan  # here: row patterns need nothing of it
+
+        events, source = read_event_arguments(df, arguments)
+        _warn_of_one_partition(events.partition_by)
+        return EventPlan(source, events, options or Options())
     clause, source = read_arguments(df, arguments)
-    if not clause.partition_by:
-        warn("no partition_by: all rows go to one partition and one core; name a key if there is one")
+    _warn_of_one_partition(clause.partition_by)
     return MatchPlan(source, clause, options or Options())
 
 
-def match_pattern(df: DataFrame, pattern: str | RowPattern, **arguments: Any) -> DataFrame:
-    """Find a row pattern in a DataFrame (ISO/IEC 19075-5).
+def _warn_of_one_partition(keys: Sequence[object]) -> None:
+    if not keys:
+        warn("no partition_by: all rows go to one partition and one core; name a key if there is one")
+
+
+def match_pattern(df: DataFrame, pattern: str | RowPattern | EventPattern | Pattern, **arguments: Any) -> DataFrame:
+    """Find a row pattern (ISO/IEC 19075-5) or an event pattern (SASE+) in a DataFrame.
 
     Parameters
     ----------
@@ -67,7 +98,9 @@ def match_pattern(df: DataFrame, pattern: str | RowPattern, **arguments: Any) ->
         The rows. Nothing is computed until the result is used.
     pattern
         A row pattern such as ``"A B+ C"``, a whole ``MATCH_RECOGNIZE (…)`` text, or a tree of
-        `sparkcep.syntax.pattern`.
+        `sparkcep.syntax.pattern`; or an event pattern: text that begins with ``SEQ(``, ``AND(`` or
+        ``OR(`` (with ``PATTERN`` before it or without) and may go on with WHERE, WITHIN and RETURN,
+        or what `sparkcep.seq`, `all_of` and `any_of` build.
     partition_by
         Key columns: names, SQL expressions or Columns. Patterns do not cross keys; NULL is a key.
     order_by
@@ -79,7 +112,8 @@ def match_pattern(df: DataFrame, pattern: str | RowPattern, **arguments: Any) ->
         Union variables: ``{"U": ["A", "B"]}``.
     measures
         Result columns: name and SQL text with FIRST, LAST, PREV, NEXT, CLASSIFIER(),
-        MATCH_NUMBER(), aggregates and any function of Spark.
+        MATCH_NUMBER(), aggregates and any function of Spark. In event patterns they say the same
+        as RETURN: ``a.ts``, ``b[1].v``, ``b[b.LEN].v``, ``COUNT(b)``, ``SUM(b.v)``.
     rows_per_match
         "one" (default), "all", "all omit empty", "all with unmatched", or the SQL spelling.
     after_match
@@ -91,6 +125,22 @@ def match_pattern(df: DataFrame, pattern: str | RowPattern, **arguments: Any) ->
         Whether a match of exactly that length counts.
     null_order_value
         With `within`: "error" or "drop" for rows whose first order value is NULL.
+    strategy
+        Event patterns: what may be passed over between events: "strict", "partition_contiguity",
+        "skip_till_next_match" (default) or "skip_till_any_match".
+    types
+        Event patterns: what an event of a type is: ``{"Shelf": "event = 'shelf'"}``, SQL text or Column.
+    type_column
+        Event patterns: the column that holds the names of types that `types` does not tell.
+    matches
+        Event patterns: "all", "non_overlapping", "one_per_start", or "count", which gives one row per
+        partition. "graph" is not supported yet.
+    timeouts, sample
+        Event patterns: not supported yet.
+    limit
+        Event patterns: so many matches at most per partition, the first ones.
+    strict_time
+        Event patterns: whether the first order value must grow from component to component.
     options
         `sparkcep.Options`: speed and budgets, never rows.
 
@@ -98,7 +148,9 @@ def match_pattern(df: DataFrame, pattern: str | RowPattern, **arguments: Any) ->
     -------
     DataFrame
         ONE ROW: partition columns, measures. ALL ROWS: partition columns, order columns,
-        measures, the other columns.
+        measures, the other columns. Event patterns: partition columns, match_number, match_start,
+        match_end, match_time, and per variable a struct of all columns, for loops an array of
+        structs; with RETURN or `measures` these behind the partition columns.
 
     Raises
     ------
@@ -114,11 +166,17 @@ def match_pattern(df: DataFrame, pattern: str | RowPattern, **arguments: Any) ->
     ...     define={"DOWN": "close < PREV(close)", "UP": "close > PREV(close)"},
     ...     measures={"bottom": "LAST(DOWN.close)", "days": "COUNT(*)"},
     ... )
+    >>> thefts = df.match_pattern(                                          # doctest: +SKIP
+    ...     "SEQ(Shelf a, ~(Register b), Exit c) WHERE [tag_id] WITHIN 12 hours RETURN a.ts AS taken, c.ts AS gone",
+    ...     partition_by="shop",
+    ...     order_by="ts",
+    ...     types={"Shelf": "reader = 'shelf'", "Register": "reader = 'register'", "Exit": "reader = 'exit'"},
+    ... )
     """
     return plan(df, pattern, **arguments).dataframe()
 
 
-def matcher(pattern: str | RowPattern, **arguments: Any) -> Callable[[DataFrame], DataFrame]:
+def matcher(pattern: str | RowPattern | EventPattern | Pattern, **arguments: Any) -> Callable[[DataFrame], DataFrame]:
     """Return `match_pattern` with everything but the DataFrame, for ``df.transform``.
 
     Examples

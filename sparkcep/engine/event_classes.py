@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import Any, TypeAlias
 
@@ -69,11 +70,11 @@ def _coded(column: pa.ChunkedArray, known: _Codes) -> Int64s:
         return _coded_one_by_one(array.to_pylist(), known)
     if pa.types.is_floating(array.type):
         array = _with_one_form(array)
+    elif pa.types.is_temporal(array.type):
+        # Python's own dates and times end with the year 9999.
+        array = array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
     encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
-    # Numbers behind dates, times and floats: Python's own values are slower, and NaN is not itself.
-    values = encoded.dictionary
-    codes = _coded_one_by_one(values.to_pylist(), known)
-    codes = np.append(codes, NO_CLASS)
+    codes = np.append(_coded_one_by_one(encoded.dictionary.to_pylist(), known), NO_CLASS)
     return codes[pc.fill_null(encoded.indices, len(codes) - 1).to_numpy(zero_copy_only=False)]
 
 
@@ -94,9 +95,10 @@ def _coded_one_by_one(values: list[Any], known: _Codes) -> Int64s:
 def _hashable(value: Any) -> Hashable:
     """Return a value that equals others exactly where Spark's does, inside arrays and structs too."""
     if isinstance(value, float):
-        return "NaN" if value != value else value + 0.0
+        return "NaN" if math.isnan(value) else value + 0.0
     if isinstance(value, dict):
         return tuple(_hashable(item) for item in value.values())
     if isinstance(value, list):
         return tuple(_hashable(item) for item in value)
-    return value  # type: ignore[no-any-return]  # what is left of Arrow's values is hashable
+    found: Hashable = value
+    return found

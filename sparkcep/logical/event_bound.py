@@ -147,3 +147,18 @@ class LogicalEvents:
     operands: tuple[Operand, ...]
     within: Within | None
     time: str | None = None
+
+    @property
+    def ends_in_absence(self) -> bool:
+        """Whether a negation stands at the end of an order, so that a closing window decides matches."""
+        return any(not gap.after for order in self.orders for gap in order.gaps)
+
+    @property
+    def windows(self) -> tuple[tuple[str, Within], ...]:
+        """All windows, each with the clause it stands in."""
+        found = [("WITHIN", self.within)]
+        for order in self.orders:
+            steps = [(component.variable, component.within) for component in order.components]
+            steps += [(gap.variable, gap.within) for gap in order.gaps]
+            found += [(f"WITHIN of {self.variables[variable].label}", within) for variable, within in steps]
+        return tuple((clause, within) for clause, within in dict.fromkeys(found) if within is not None)

@@ -77,7 +77,7 @@ def finished(
     for together in _sharing_an_array(match.late_aggregates):
         frame = _aggregated(frame, together, match.prefix)
     named = frame.alias(alias) if alias else frame
-    measures = []
+    measures: list[Column] = []
     for measure in match.measures:
         column = expression(measure.text, measure.clause, named)
         if output.unmatched:
@@ -86,6 +86,11 @@ def finished(
     leading = _leading(match, output)
     rest = [name for name in output.passed if name not in leading]
     return named.select(*(F.col(quoted(n)) for n in leading), *measures, *(F.col(quoted(n)) for n in rest))
+
+
+def counted(matched: DataFrame, output: OutputRows, originals: Kinds) -> DataFrame:
+    """Return counts of matches as the matcher emitted them: partition columns, then the count."""
+    return _restored(matched, output, originals)
 
 
 def _leading(match: LogicalMatch, output: OutputRows) -> list[str]:

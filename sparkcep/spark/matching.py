@@ -63,7 +63,7 @@ def matched_frame(source: Source, match: LogicalMatch, plan: Compiled, options: 
     prepared = Preparation(source, match).prepared()
     task = match_task(match, prepared, plan, options)
     schema = matcher_schema(task.output, prepared.frame.schema)
-    emitted = _plainly_named(prepared.frame).mapInArrow(task.run, schema)
+    emitted = plainly_named(prepared.frame).mapInArrow(task.run, schema)
     return finished(emitted, match, task.output, prepared.originals, source.alias)
 
 
@@ -77,7 +77,7 @@ def match_task(match: LogicalMatch, prepared: Prepared, plan: Compiled, options:
         code=plan.code if plan.automaton is None else None,
         operands=slots,
         masks=prepared.masks,
-        always=_always(match),
+        always=always_true(match),
         order=prepared.order,
         order_name=match.order_by[0].expression,
         search=_search(match, prepared, options),
@@ -88,7 +88,7 @@ def match_task(match: LogicalMatch, prepared: Prepared, plan: Compiled, options:
     )
 
 
-def _plainly_named(frame: DataFrame) -> DataFrame:
+def plainly_named(frame: DataFrame) -> DataFrame:
     """Number the columns of a frame if mapInArrow cannot find one by its name: it reads a dot as a field."""
     if all(_PLAIN_NAME.fullmatch(name) for name in frame.columns):
         return frame
@@ -118,9 +118,9 @@ def output_rows(match: LogicalMatch, prepared: Prepared) -> OutputRows:
     )
 
 
-def _always(match: LogicalMatch) -> tuple[int, ...]:
-    """Bits of variables whose condition has no row-only part."""
-    words = [0] * max(1, -(-len(match.variables) // 64))
+def always_true(match: LogicalMatch) -> tuple[int, ...]:
+    """Return the bits of conditions that have no row-only part."""
+    words = [0] * max(1, -(-len(match.conditions) // 64))
     for index, condition in enumerate(match.conditions):
         if condition.row_only is None:
             words[index // 64] |= 1 << (index % 64)

@@ -39,7 +39,7 @@ class MatchPlan:
             source.frame.columns,
             SparkTypes(frame),
             aliases=aliases,
-            is_aggregate=lambda name: _is_aggregate(source.frame, name),
+            is_aggregate=lambda name: is_aggregate(source.frame, name),
         )
         self.compiled: Compiled = compiled(self.match, options)
 
@@ -58,7 +58,7 @@ class MatchPlan:
         return explained(self.match, self.compiled, format)
 
 
-def _is_aggregate(frame: DataFrame, name: str) -> bool:
+def is_aggregate(frame: DataFrame, name: str) -> bool:
     """Tell whether a function that is not in our list is an aggregate; asks Spark's catalog once a name."""
     known = _AGGREGATES.get(name.lower())
     if known is None:

@@ -17,8 +17,9 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.window import Window, WindowSpec
 
 from sparkcep.errors import BindingError, PlanError
-from sparkcep.logical.bound import LogicalMatch
+from sparkcep.logical.bound import Condition, LogicalMatch
 from sparkcep.logical.calls import SortKey
+from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Output
 from sparkcep.spark.quiet import query_errors_unlogged
 from sparkcep.spark.types import analysed, escorted, expression, hidden_interval, needs_escort, quoted
@@ -64,6 +65,8 @@ class Prepared:
         Names of the partition columns.
     order
         The column WITHIN measures, if it does.
+    decided
+        The order column that the time of a decision is told in, if an event pattern asks for it.
     passed
         Columns handed on to the result.
     originals
@@ -77,6 +80,7 @@ class Prepared:
     masks: tuple[str, ...]
     passed: tuple[str, ...]
     originals: dict[str, T.DataType]
+    decided: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +105,24 @@ class OrderColumn:
 
 
 class Preparation:
-    """Builds the prepared frame of one match, step by step."""
+    """Builds the prepared frame of one match, step by step.
 
-    def __init__(self, source: Source, match: LogicalMatch) -> None:
+    Parameters
+    ----------
+    events
+        The event pattern that `match` belongs to, if it is one.
+    measured
+        The clause that measures time by the first order column; by default WITHIN where it does.
+    """
+
+    def __init__(
+        self, source: Source, match: LogicalMatch, events: LogicalEvents | None = None, measured: str | None = None
+    ) -> None:
         self.source = source
         self.match = match
+        self.events = events
+        by_time = match.within is not None and match.within.unit != "events"
+        self.measured = measured or ("WITHIN" if by_time and events is None else None)
         self.alias = source.alias
         self.inputs = list(source.frame.columns)
         self.aliased = source.frame.alias(source.alias) if source.alias else source.frame
@@ -123,10 +140,12 @@ class Preparation:
             frame = frame.where(F.col(quoted(_named(orders[0]))).isNotNull())
         frame = self._behind_window(self._numbered(frame, keys, orders))
         within = self._measured(orders[0])
+        decided = orders[0].name if self._tells_decisions() else None
         passed = self._passed(keys, orders)
         kinds = {field.name: field.dataType for field in frame.schema.fields}
-        sent = self._sent(frame, kinds, masks, within, passed)
-        return Prepared(sent, keys, within, kinds[within] if within else None, masks, passed, kinds)
+        self._check_classes(kinds)
+        sent = self._sent(frame, kinds, masks, [name for name in (within, decided) if name is not None], passed)
+        return Prepared(sent, keys, within, kinds[within] if within else None, masks, passed, kinds, decided)
 
     # -- before the shuffle ---------------------------------------------------------------------
 
@@ -172,7 +191,7 @@ class Preparation:
         return expression(text, clause, self.aliased)
 
     def _mask_names(self) -> tuple[str, ...]:
-        words = max(1, -(-len(self.match.variables) // VARIABLES_PER_MASK))
+        words = max(1, -(-len(self.match.conditions) // VARIABLES_PER_MASK))
         return tuple(f"{self.match.prefix}_k{word}" for word in range(words))
 
     def _early_masks(self, masks: tuple[str, ...]) -> dict[str, Column]:
@@ -191,14 +210,17 @@ class Preparation:
             row_only = condition.row_only
             if row_only is None or row_only.numbered is not numbered:
                 continue
-            holds = self._checked(row_only.text, f"DEFINE {condition.variable}")
+            holds = self._checked(row_only.text, self._clause(condition))
             bit = F.when(holds, F.lit(1 << (position + 1)).cast("bigint")).otherwise(F.lit(0).cast("bigint"))
             total = bit if total is None else total.bitwiseOR(bit)
         return total
 
+    def _clause(self, condition: Condition) -> str:
+        return condition.variable if self.events is not None else f"DEFINE {condition.variable}"
+
     def _mask_type(self, word: int) -> str:
-        variables = len(self.match.variables) - word * VARIABLES_PER_MASK
-        bits = 1 + min(VARIABLES_PER_MASK, variables)
+        conditions = len(self.match.conditions) - word * VARIABLES_PER_MASK
+        bits = 1 + min(VARIABLES_PER_MASK, conditions)
         return next(name for width, name in _MASK_TYPES if bits <= width)
 
     def _carried(self, keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -218,9 +240,12 @@ class Preparation:
         """Columns the matcher reads: operands, gathered and aggregated values, bare columns."""
         if self.match.slots is not None:
             yield from (operand.column for operand in self.match.slots.operands)
-        for output in self.match.outputs:
-            yield from columns_of(output)
-        yield from self.match.bare_columns
+        added = None
+        if self.events is not None:
+            yield from (operand.column for operand in self.events.operands)
+            yield from self.events.keys
+            added = self.events.time
+        yield from (name for name in output_columns(self.match) if name != added)
 
     # -- the window and behind it -----------------------------------------------------------------
 
@@ -247,12 +272,10 @@ class Preparation:
         frame: DataFrame,
         kinds: dict[str, T.DataType],
         masks: tuple[str, ...],
-        within: str | None,
+        times: list[str],
         passed: tuple[str, ...],
     ) -> DataFrame:
-        names: dict[str, None] = dict.fromkeys([*passed, *self._read_columns()])
-        if within is not None:
-            names[within] = None
+        names: dict[str, None] = dict.fromkeys([*passed, *self._read_columns(), *times])
         columns = [self._whole_mask(word, name, name in kinds).alias(name) for word, name in enumerate(masks)]
         for name in names:
             if hidden_interval(kinds[name]):
@@ -284,7 +307,7 @@ class Preparation:
         for condition in self.match.conditions:
             row_only = condition.row_only
             if row_only is not None and row_only.numbered is numbered:
-                yield f"IF({row_only.text}, 1, 0)", condition.text or "", f"DEFINE {condition.variable}"
+                yield f"IF({row_only.text}, 1, 0)", condition.text or "", self._clause(condition)
         yield from ((c.text, c.text, c.clause) for c in (self.match.numbered if numbered else self.match.hidden))
 
     def _whole_mask(self, word: int, name: str, early: bool) -> Column:
@@ -304,29 +327,49 @@ class Preparation:
         return total.cast(self._mask_type(word))
 
     def _measured(self, first: OrderColumn) -> str | None:
-        """Return the order column that WITHIN measures; it must ascend."""
-        within = self.match.within
-        if within is None or within.unit == "events":
+        """Return the order column that WITHIN (or another clause) measures; it must ascend."""
+        clause = self.measured
+        if clause is None:
             return None
+        code = "WRONG_WITHIN" if clause.startswith("WITHIN") else "WRONG_ARGUMENT"
         if first.name is None or first.key is None:
             raise BindingError(
-                "WRONG_WITHIN",
-                "WITHIN cannot see what a sort order made of a Column sorts by",
-                clause="WITHIN",
+                code,
+                f"{clause} cannot see what a sort order made of a Column sorts by",
+                clause=clause,
                 found="Column.asc() or Column.desc()",
                 allowed="order_by as text",
                 hint="write the first order column as text",
             )
         if not first.key.ascending:
             raise BindingError(
-                "WRONG_WITHIN",
-                "WITHIN needs an ascending first order column",
-                clause="WITHIN",
+                code,
+                f"{clause} needs an ascending first order column",
+                clause=clause,
                 found=f"{first.key.expression} DESC",
                 allowed=f"{first.key.expression} ASC",
-                hint="a window counted in EVENTS works in any order",
+                hint="a window counted in EVENTS works in any order" if code == "WRONG_WITHIN" else None,
             )
         return first.name
+
+    def _tells_decisions(self) -> bool:
+        """Whether the time at which a match was decided is asked for, or orders the matches."""
+        events = self.events
+        return events is not None and (events.time is not None or events.ends_in_absence)
+
+    def _check_classes(self, kinds: dict[str, T.DataType]) -> None:
+        """Values of a key are told apart by their bytes, so they must have one form each."""
+        for name in self.events.keys if self.events is not None else ():
+            unclear = _without_one_form(kinds[name])
+            if unclear is not None:
+                texts = {column.name: column.text for column in self.match.hidden}
+                raise PlanError(
+                    "UNSUPPORTED_TYPE",
+                    f"events cannot be told apart by values of {kinds[name].simpleString()}: {unclear}",
+                    clause=f"[{texts.get(name, name)}]",
+                    found=kinds[name].simpleString(),
+                    hint="write what is to be equal as text, a number or a time: [lower(name)]",
+                )
 
     def _passed(self, keys: tuple[str, ...], orders: tuple[OrderColumn, ...]) -> tuple[str, ...]:
         if self.match.rows_per_match == "one":
@@ -334,6 +377,19 @@ class Preparation:
         own = self.source.columns
         order_names = [order.name for order in orders if order.name in own]
         return tuple(dict.fromkeys([*keys, *(name for name in order_names if name), *own]))
+
+
+def _without_one_form(kind: T.DataType) -> str | None:
+    """Return why equal values of a type may look different, or None."""
+    if isinstance(kind, T.StringType):
+        return None if kind.collation == "UTF8_BINARY" else f"the collation {kind.collation} holds many texts equal"
+    if isinstance(kind, T.ArrayType):
+        return _without_one_form(kind.elementType)
+    if isinstance(kind, T.StructType):
+        return next((found for field in kind.fields if (found := _without_one_form(field.dataType))), None)
+    if isinstance(kind, T.MapType | T.VariantType | T.CalendarIntervalType | T.UserDefinedType):
+        return "Spark does not compare them"
+    return None
 
 
 def _named(first: OrderColumn) -> str:
@@ -352,6 +408,13 @@ def _window(keys: tuple[str, ...], orders: tuple[OrderColumn, ...]) -> WindowSpe
     if not keys:
         return Window.orderBy(*by_order)
     return Window.partitionBy(*(F.col(quoted(key)) for key in keys)).orderBy(*by_order)
+
+
+def output_columns(match: LogicalMatch) -> Iterable[str]:
+    """Return the columns that measures read: gathered and aggregated values, bare columns."""
+    for output in match.outputs:
+        yield from columns_of(output)
+    yield from match.bare_columns
 
 
 def columns_of(output: Output) -> Iterable[str]:

@@ -1,0 +1,228 @@
+"""Event patterns inside ``mapInArrow``: batches of sorted, numbered rows in, matches out.
+
+Rows come as Spark sorted them; bit 0 of the first mask column says where a partition starts.
+The engine is pushed one batch after the other. Where conditions compare strings, binaries or long
+decimals, whose codes are ranks among the values at hand, it is pushed whole partitions instead.
+What is kept are the rows of events that a match may still name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from sparkcep.engine.columns import condition_words, decode_operands, group_starts, order_values
+from sparkcep.engine.event_classes import EventClasses
+from sparkcep.engine.event_output import EventOutput, ties
+from sparkcep.engine.events import BudgetExceeded, EventMatches, EventRows
+from sparkcep.engine.matches import Float64s, Int64s, UInt64s
+from sparkcep.errors import MatchError
+from sparkcep.logical.slots import Operand
+
+if TYPE_CHECKING:
+    from sparkcep.engine.runs_program import RunsProgram
+    from sparkcep.engine.slots import Codes
+
+
+class Matcher(Protocol):
+    """What finds the matches."""
+
+    def push(self, rows: EventRows, codes: Codes) -> EventMatches:
+        """Take the next events; return the matches that are decided by them."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventTask:
+    """What a worker needs: plain data, no Spark, no SQL.
+
+    Attributes
+    ----------
+    program
+        The compiled pattern.
+    operands
+        Operand columns of conditions.
+    classes
+        Columns of the ``[key]`` tests.
+    masks
+        The mask columns' names; the first one holds the partition starts.
+    always
+        Bits of row conditions that always hold.
+    order, order_clause
+        The first order column, if a clause measures it, and that clause.
+    numbered_by
+        The first order column, if the engine is to be given the number of each of its values in
+        place of the values: windows count events, but a decision's time is asked for.
+    order_name
+        The user's name for the first order column.
+    output
+        What to make of matches.
+    columns
+        Names of the batches' columns, which may arrive numbered.
+    partition
+        Partition columns, for messages.
+    labels
+        Names of the variables, for messages.
+    """
+
+    program: RunsProgram
+    operands: tuple[Operand, ...]
+    classes: tuple[str, ...]
+    masks: tuple[str, ...]
+    always: tuple[int, ...]
+    order: str | None
+    order_clause: str
+    numbered_by: str | None
+    order_name: str
+    output: EventOutput
+    columns: tuple[str, ...]
+    partition: tuple[str, ...]
+    labels: tuple[str, ...]
+
+    @property
+    def whole_groups(self) -> bool:
+        """Whether a partition must be pushed as a whole: codes hold for one push only."""
+        return any(operand.type.kind == "code" for operand in self.operands)
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Match the rows of one Spark partition."""
+        from sparkcep.engine.runs import RunsMatcher  # here: the driver of Spark needs no kernels
+
+        driver = EventDriver(self, RunsMatcher(self.program))
+        for batch in batches:
+            yield from driver.push(batch.rename_columns(list(self.columns)))
+        yield from driver.finish()
+
+
+class EventDriver:
+    """Push batches, get output batches; the state is what the engine needs and nothing else."""
+
+    def __init__(self, task: EventTask, matcher: Matcher) -> None:
+        self.task = task
+        self.matcher = matcher
+        self.always: UInt64s = np.array(task.always, dtype=np.uint64)
+        self.classes = EventClasses(task.classes)
+        self.waiting: list[pa.RecordBatch] = []
+        self.kept = task.output.kept(task.masks[0])
+        self.group_start = 0
+        self.last_tie: tuple[int, Any] = (-1, None)
+
+    def push(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Take a batch; match the one before it, of which now is known whether its last group ends there."""
+        if batch.num_rows == 0:
+            return
+        starts = group_starts(batch.column(self.task.masks[0]))
+        if self.task.whole_groups:
+            yield from self._push_groups(batch, starts)
+            return
+        if self.waiting:
+            yield from self._matched(complete=len(starts) > 0 and starts[0] == 0)
+        self.waiting = [batch]
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """Match what is left; the last group ends here."""
+        if self.waiting:
+            yield from self._matched(complete=True)
+        self.waiting = []
+
+    def _push_groups(self, batch: pa.RecordBatch, starts: Int64s) -> Iterator[pa.RecordBatch]:
+        """Wait until a group ends, then match all that have."""
+        last = int(starts[-1]) if len(starts) else 0
+        if last > 0 or (self.waiting and len(starts)):
+            self.waiting += [batch.slice(0, last)] if last else []
+            yield from self._matched(complete=True)
+            self.waiting = []
+        self.waiting.append(batch.slice(last))
+
+    def _matched(self, *, complete: bool) -> Generator[pa.RecordBatch, None, None]:
+        """Push the waiting rows; yields the output."""
+        table = pa.Table.from_batches(self.waiting).combine_chunks()
+        starts = group_starts(table.column(self.task.masks[0]))
+        first = self.kept.end
+        rows, codes = self._rows(table, starts, complete)
+        self.kept.append(table, rows.order if self.task.numbered_by is not None else None)
+        try:
+            matches = self.matcher.push(rows, codes)
+        except BudgetExceeded as fault:
+            raise self._over_budget(fault, starts + first) from None
+        yield from self._told(matches)
+        self.kept.let_go(matches.needed_from)
+        if len(starts):
+            self.group_start = first + int(starts[-1])
+
+    def _told(self, matches: EventMatches) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self.task.output.batches(matches, self.kept)
+        except OverflowError as fault:
+            number = int(fault.args[0])
+            raise MatchError(
+                "MATCH_COUNT_OVERFLOW",
+                f"more than 10^38 − 1 matches in partition {self._partition(number)}",
+                clause="matches",
+                hint="add WITHIN, or choose a stricter strategy",
+            ) from None
+
+    def _rows(self, table: pa.Table, starts: Int64s, complete: bool) -> tuple[EventRows, Mapping[str, Any]]:
+        decoded = decode_operands(table, self.task.operands, self.task.program.literals)
+        masks = [table.column(name) for name in self.task.masks]
+        rows = EventRows(
+            starts=starts,
+            conditions=condition_words(masks, self.always),
+            order=self._order(table, starts),
+            classes=self.classes.coded(table, starts),
+            integers=decoded.integers,
+            integer_nulls=decoded.integer_nulls,
+            floats=decoded.floats,
+            float_nulls=decoded.float_nulls,
+            complete=complete,
+        )
+        return rows, decoded.codes
+
+    def _order(self, table: pa.Table, starts: Int64s) -> Int64s | Float64s | None:
+        if self.task.numbered_by is not None:
+            numbers, self.last_tie = ties(table.column(self.task.numbered_by), self.last_tie)
+            return numbers
+        if self.task.order is None:
+            return None
+        column = table.column(self.task.order)
+        if column.null_count:
+            row = int(np.flatnonzero(column.is_null().to_numpy())[0])
+            self.kept.append(table, None)
+            number = self.kept.end - table.num_rows + row
+            place = self._place(number, starts + self.kept.end - table.num_rows)
+            raise MatchError(
+                "NULL_ORDER_VALUE",
+                f"{self.task.order_clause} measures '{self.task.order_name}', which is NULL in {place}",
+                clause=self.task.order_clause,
+                found="NULL",
+                hint="filter such rows, or pass null_order_value='drop'",
+            )
+        return order_values(column)
+
+    # -- messages -----------------------------------------------------------------------------------
+
+    def _over_budget(self, fault: BudgetExceeded, starts: Int64s) -> MatchError:
+        most = self.task.program.search.max_partial_matches
+        return MatchError(
+            "PARTIAL_MATCH_BUDGET_EXCEEDED",
+            f"{fault.count:,} partial matches are open at {self._place(fault.position, starts)}, and {most:,} are "
+            f"allowed; most of them wait behind '{self.task.labels[fault.variable]}'",
+            clause="PATTERN",
+            hint="ask for matches='count', add or shorten WITHIN, choose a stricter strategy, narrow the conditions, "
+            "or raise Options(max_partial_matches=…)",
+        )
+
+    def _place(self, number: int, starts: Int64s) -> str:
+        """Name an event by its position in its partition, its order value, and its partition."""
+        before = starts[starts <= number]
+        start = int(before[-1]) if len(before) else self.group_start
+        value = self.kept.value(number, self.task.order)
+        told = "" if self.task.order is None or value is None else f" ({self.task.order_name} = {value})"
+        return f"event {number - start + 1}{told} of partition {self._partition(number)}"
+
+    def _partition(self, number: int) -> str:
+        keys = [f"{name} = {self.kept.value(number, name)!r}" for name in self.task.partition]
+        return ", ".join(keys) if keys else "(the only one)"

@@ -1,0 +1,176 @@
+"""A planned event pattern: bound, compiled, and turned into a DataFrame. Runs no job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T  # noqa: N812
+
+from sparkcep.engine.event_output import EventOutput
+from sparkcep.engine.events import ALL, COUNT, NON_OVERLAPPING, ONE_PER_START, EventSearch, TimeUnits
+from sparkcep.engine.matches import MatchLabel
+from sparkcep.engine.runs_program import RunsProgram, compile_runs
+from sparkcep.errors import BindingError
+from sparkcep.explain import explained_events
+from sparkcep.logical.event_binder import bind_events
+from sparkcep.logical.event_bound import LogicalEvents
+from sparkcep.logical.outputs import OutputRows
+from sparkcep.planning.planner import choose_for_events
+from sparkcep.planning.plans import Decision, Options
+from sparkcep.spark.event_arguments import EventClause
+from sparkcep.spark.event_batch import EventTask
+from sparkcep.spark.finish import counted, finished, matcher_schema
+from sparkcep.spark.matching import always_true, output_rows, plainly_named
+from sparkcep.spark.plan import is_aggregate
+from sparkcep.spark.prepare import Preparation, Prepared, Source, output_columns
+from sparkcep.spark.types import SparkTypes, measured_units, time_units
+
+OUTPUTS = {"all": ALL, "non_overlapping": NON_OVERLAPPING, "one_per_start": ONE_PER_START, "count": COUNT}
+COUNT_COLUMN = "match_count"
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledEvents:
+    """An event pattern compiled for the engine that was chosen."""
+
+    decision: Decision
+    program: RunsProgram
+
+
+class EventPlan:
+    """An event pattern bound to an input, with the engine that was chosen for it.
+
+    Attributes
+    ----------
+    events
+        The bound pattern.
+    compiled
+        The compiled pattern and the planner's decision.
+    """
+
+    def __init__(self, source: Source, clause: EventClause, options: Options) -> None:
+        self._source = source
+        self._clause = clause
+        self.events = _bound(source, clause)
+        measured = _measuring_clause(self.events, clause)
+        self.prepared = Preparation(source, self.events.match, self.events, measured).prepared()
+        search = EventSearch(
+            output=OUTPUTS[clause.matches],
+            strict_time=clause.strict_time,
+            merge_runs=options.merge_runs,
+            max_partial_matches=options.max_partial_matches,
+            limit=clause.limit,
+        )
+        decision = choose_for_events(options)
+        units = _units(self.events, self.prepared, clause)
+        self.compiled = CompiledEvents(decision, compile_runs(self.events, search, units.window))
+
+    def dataframe(self) -> DataFrame:
+        """Return the DataFrame of matches; runs no job."""
+        prepared, task = self.prepared, self.task()
+        sent = prepared.frame.schema
+        originals = dict(prepared.originals)
+        if task.output.count is not None:
+            passed = matcher_schema(task.output.rows, sent)
+            schema = T.StructType([*passed.fields, T.StructField(task.output.count, T.DecimalType(38, 0))])
+            emitted = plainly_named(prepared.frame).mapInArrow(task.run, schema)
+            return counted(emitted, task.output.rows, originals)
+        if self.events.time is not None:
+            assert prepared.decided is not None
+            added = T.StructField(self.events.time, sent[prepared.decided].dataType)
+            sent = T.StructType([*sent.fields, added])
+            originals[self.events.time] = originals[prepared.decided]
+        emitted = plainly_named(prepared.frame).mapInArrow(task.run, matcher_schema(task.output.rows, sent))
+        return finished(emitted, self.events.match, task.output.rows, originals, self._source.alias)
+
+    def explain(self, format: str = "text") -> str:
+        """Say how the pattern will be matched: engine, orders, components with their tests, windows.
+
+        Parameters
+        ----------
+        format
+            "text", or "mermaid" for a flow chart of the way of the data.
+        """
+        return explained_events(self._clause.pattern, self.events, self.compiled.decision, format)
+
+    def task(self) -> EventTask:
+        """Return what workers do with the prepared rows."""
+        events, prepared, match = self.events, self.prepared, self.events.match
+        waits = prepared.order is None and events.ends_in_absence
+        return EventTask(
+            program=self.compiled.program,
+            operands=events.operands,
+            classes=events.keys,
+            masks=prepared.masks,
+            always=always_true(match),
+            order=prepared.order,
+            order_clause=_measuring_clause(events, self._clause) or "",
+            numbered_by=prepared.decided if waits else None,
+            order_name=match.order_by[0].expression,
+            output=self._output(prepared),
+            columns=tuple(prepared.frame.columns),
+            partition=prepared.keys,
+            labels=tuple(variable.label for variable in events.variables),
+        )
+
+    def _output(self, prepared: Prepared) -> EventOutput:
+        events = self.events
+        labels = tuple(MatchLabel(index, False) for index in range(len(events.variables)))
+        counts = self._clause.matches == "count"
+        if counts:
+            rows = OutputRows("one", False, False, prepared.passed, (), events.match.variables)
+        else:
+            rows = output_rows(events.match, prepared)
+        times = [name for name in (prepared.order, prepared.decided) if name is not None]
+        read = [] if counts else [name for name in output_columns(events.match) if name != events.time]
+        columns = tuple(dict.fromkeys([*prepared.passed, *read, *times]))
+        time = None if counts else events.time
+        return EventOutput(rows, labels, columns, time, prepared.decided, COUNT_COLUMN if counts else None)
+
+
+def _bound(source: Source, clause: EventClause) -> LogicalEvents:
+    aliases = (source.alias,) if source.alias else ()
+    frame = source.frame.alias(source.alias) if source.alias else source.frame
+    return bind_events(
+        clause.pattern,
+        source.columns,
+        SparkTypes(frame),
+        types=clause.types,
+        type_column=clause.type_column,
+        strategy=clause.strategy,
+        within=clause.within,
+        partition_by=clause.partition_by,
+        order_by=clause.order_by,
+        measures=clause.measures,
+        aliases=aliases,
+        is_aggregate=lambda name: is_aggregate(source.frame, name),
+        matches=clause.matches,
+        inclusive=clause.inclusive,
+    )
+
+
+def _measuring_clause(events: LogicalEvents, clause: EventClause) -> str | None:
+    """Return the clause that measures time by the first order column, if one does."""
+    by_time = [named for named, within in events.windows if within.unit != "events"]
+    return by_time[0] if by_time else "strict_time" if clause.strict_time else None
+
+
+def _units(events: LogicalEvents, prepared: Prepared, clause: EventClause) -> TimeUnits:
+    """Return the units of the order column, checked against every window."""
+    kind = prepared.order_type
+    if kind is None:
+        return TimeUnits()
+    for named, within in events.windows:
+        if within.unit != "events":
+            time_units(kind, within, named)
+    units = measured_units(kind)
+    if units is None:
+        raise BindingError(
+            "WRONG_ARGUMENT",
+            f"strict_time cannot measure '{kind.simpleString()}'",
+            clause="strict_time",
+            found=kind.simpleString(),
+            allowed="numbers, decimals of up to 18 digits, dates, timestamps",
+        )
+    return units
