@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
+import numpy as np
+
 from sparkcep.engine.matches import Bools, Float64s, Int32s, Int64s, UInt64s
 from sparkcep.syntax.clause import Within
 
@@ -51,6 +53,35 @@ class EventRows:
     def count(self) -> int:
         """The number of rows."""
         return int(self.conditions.shape[1])
+
+    def joined(self, rows: EventRows) -> EventRows:
+        """Return these rows and `rows` behind them; groups start where `rows` say."""
+        order = None if rows.order is None or self.order is None else np.concatenate([self.order, rows.order])
+        return EventRows(
+            rows.starts,
+            np.concatenate([self.conditions, rows.conditions], axis=1),
+            order,
+            np.concatenate([self.classes, rows.classes]),
+            np.concatenate([self.integers, rows.integers], axis=1),
+            np.concatenate([self.integer_nulls, rows.integer_nulls], axis=1),
+            np.concatenate([self.floats, rows.floats], axis=1),
+            np.concatenate([self.float_nulls, rows.float_nulls], axis=1),
+            rows.complete,
+        )
+
+    def behind(self, first: int) -> EventRows:
+        """Copy the rows from `first` on, so that those before are let go."""
+        return EventRows(
+            np.empty(0, np.int64),
+            self.conditions[:, first:].copy(),
+            None if self.order is None else self.order[first:].copy(),
+            self.classes[first:].copy(),
+            self.integers[:, first:].copy(),
+            self.integer_nulls[:, first:].copy(),
+            self.floats[:, first:].copy(),
+            self.float_nulls[:, first:].copy(),
+            False,
+        )
 
 
 @dataclass(slots=True)

@@ -58,7 +58,7 @@ def add_counts(
     low: np.uint64, high: np.uint64, more_low: np.uint64, more_high: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
     """Add two counts; a sum of 10^38 and more becomes all ones and stays so."""
-    if high == ALL_ONES or more_high == ALL_ONES:
+    if max(high, more_high) == ALL_ONES:
         return ALL_ONES, ALL_ONES
     total_low = low + more_low
     total_high = high + more_high + (_ONE if total_low < low else _ZERO)

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from sparkcep.engine import runs_kernel as kernel
+from sparkcep.engine import run_lists as lists
 from sparkcep.engine.compiled import compiled
 from sparkcep.engine.event_code import Vectors
 from sparkcep.engine.event_tables import WAITING, Nodes, Runs, RunTables, Stream, in_own_window, in_window
 from sparkcep.engine.match_graph import compact, count_below, new_nodes
 from sparkcep.engine.match_listing import EVENTS, LISTED, Listing, Scratch, list_matches, new_listing
 from sparkcep.engine.matches import Int64s, UInt64s
-from sparkcep.engine.runs_kernel import Pools, Rules
+from sparkcep.engine.run_lists import Pools, Rules
 from sparkcep.engine.runs_program import RunsProgram
 from sparkcep.errors import MatchError
 
@@ -40,8 +40,8 @@ class RunPools:
         edges = program.tables.edges.offsets
         self.rules = Rules(program.search.merge_runs, program.search.max_partial_matches, int(np.diff(edges).max()) + 1)
         self.initial_nulls: UInt64s = np.array([program.initial_nulls], np.uint64)
-        self.control = np.zeros(kernel.CONTROL_SIZE, np.int64)
-        self.control[kernel.FREE], self.control[kernel.TOP] = -1, SCRATCH_RUN + 1
+        self.control = np.zeros(lists.CONTROL_SIZE, np.int64)
+        self.control[lists.FREE], self.control[lists.TOP] = -1, SCRATCH_RUN + 1
         self.pools = self._new_pools(FIRST_RUNS)
         start = self.pools.runs
         start.state[0], start.mode[0], start.leaves[0], start.stopped[0] = self.states, WAITING, 0, 0
@@ -54,7 +54,7 @@ class RunPools:
         integers = np.zeros((runs, slots), np.int64)
         whole = [np.zeros(runs, np.int64) for _ in range(6)]
         leaves, stopped, seen, tip, following, place = whole
-        place[:] = kernel.EMPTY
+        place[:] = lists.EMPTY
         return Pools(
             Runs(
                 np.zeros(runs, np.int32),
@@ -70,11 +70,16 @@ class RunPools:
             Vectors(integers, integers.view(np.float64), np.zeros(runs, np.uint64)),
             new_nodes(4 * runs),
             np.full(self.states, -1, np.int64),
-            np.full(8 * runs, kernel.EMPTY, np.int64),
+            np.full(8 * runs, lists.EMPTY, np.int64),
             np.empty((4, 2 * runs), np.int64),
             np.full((gaps, 1), -1, np.int64),
             np.zeros(1, np.int64),
         )
+
+    @property
+    def live_nodes(self) -> int:
+        """How many nodes the match graph has."""
+        return int(self.control[lists.NODES])
 
     def reserve_classes(self, classes: int) -> None:
         """Make room for classes 0 … classes − 1."""
@@ -95,15 +100,15 @@ class RunPools:
         """Let go what the window has passed, and double what is still too small; completions are drained."""
         self.sweep(stream, row)
         control, pools = self.control, self.pools
-        most = (int(control[kernel.LIVE]) + 1) * self.rules.fan_out + 4
-        live = int(control[kernel.LIVE])
+        most = (int(control[lists.LIVE]) + 1) * self.rules.fan_out + 4
+        live = int(control[lists.LIVE])
         runs = len(pools.runs.state)
         if runs - 1 - live <= 2 * most:
             runs = 2 * max(runs, 2 * most + live)
             pools = pools._replace(
                 runs=Runs(*(_grown(column, runs) for column in pools.runs)), vectors=self._grown_vectors(runs)
             )
-        nodes = int(control[kernel.NODES])
+        nodes = int(control[lists.NODES])
         if len(pools.nodes.row) < 2 * nodes + 4 * most + 2 * live:
             room = 2 * (2 * nodes + 4 * most + 2 * live)
             pools = pools._replace(nodes=Nodes(*(_grown(column, room) for column in pools.nodes)))
@@ -112,8 +117,8 @@ class RunPools:
         size = len(pools.table)
         while size < 8 * (most + live):
             size *= 2
-        self.pools = pools._replace(table=np.full(size, kernel.EMPTY, np.int64))
-        control[kernel.USED] = rehash(self.pools, int(control[kernel.TOP]))
+        self.pools = pools._replace(table=np.full(size, lists.EMPTY, np.int64))
+        control[lists.USED] = rehash(self.pools, int(control[lists.TOP]))
 
     def _grown_vectors(self, runs: int) -> Vectors:
         integers = _grown(self.pools.vectors.integers, runs)
@@ -128,15 +133,15 @@ class RunPools:
         drop_expired(tables, stream, self.pools, control, now)
         tips = self._tips()
         roots = self.pools.runs.tip[tips]
-        count = int(control[kernel.NODES])
+        count = int(control[lists.NODES])
         moved = np.empty(count, np.int64)
-        control[kernel.NODES] = compact(self.pools.nodes, count, roots, stream, tables.window, now, moved)
+        control[lists.NODES] = compact(self.pools.nodes, count, roots, stream, tables.window, now, moved)
         self.pools.runs.tip[tips] = moved[roots]
 
     def _tips(self) -> Int64s:
         """Return the live runs."""
-        found = np.empty(int(self.control[kernel.LIVE]), np.int64)
-        live_runs(self.pools, int(self.control[kernel.CLASSES]) * self.states, found)
+        found = np.empty(int(self.control[lists.LIVE]), np.int64)
+        live_runs(self.pools, int(self.control[lists.CLASSES]) * self.states, found)
         return found
 
     def most_crowded(self) -> int:
@@ -148,7 +153,7 @@ class RunPools:
     def first_row(self, stream: Stream, count: int) -> int:
         """Return the first row that a live run speaks of, after a sweep at the last of `count` rows."""
         self.sweep(stream, count - 1)
-        nodes = self.pools.nodes.first_start[: int(self.control[kernel.NODES])]
+        nodes = self.pools.nodes.first_start[: int(self.control[lists.NODES])]
         return int(nodes.min()) if len(nodes) else count
 
     def first_within(self, stream: Stream, row: int, group_start: int) -> int:
@@ -162,7 +167,7 @@ class RunPools:
         """Number rows from `first` on as 0, 1, …."""
         if first == 0:
             return
-        count = int(self.control[kernel.NODES])
+        count = int(self.control[lists.NODES])
         nodes = self.pools.nodes
         for column in (nodes.row, nodes.first_start, nodes.last_start):
             column[:count] -= first
@@ -172,8 +177,8 @@ class RunPools:
         for slot in self.program.positions:
             self.pools.vectors.integers[tips, slot] -= first
         if len(self.program.positions):
-            self.pools = self.pools._replace(table=np.full(len(self.pools.table), kernel.EMPTY, np.int64))
-            self.control[kernel.USED] = rehash(self.pools, int(self.control[kernel.TOP]))
+            self.pools = self.pools._replace(table=np.full(len(self.pools.table), lists.EMPTY, np.int64))
+            self.control[lists.USED] = rehash(self.pools, int(self.control[lists.TOP]))
 
     # -- results ---------------------------------------------------------------------------------
 
@@ -182,7 +187,7 @@ class RunPools:
         nodes = self.pools.nodes
         ends = self.pools.completions[1, :count]
         longest = int(nodes.longest[ends].max())
-        depth = int(self.control[kernel.NODES]) + 2
+        depth = int(self.control[lists.NODES]) + 2
         scratch = Scratch(np.empty(depth, np.int64), np.empty(depth, np.int64), np.empty(longest, np.int64))
         matches, events, first = 4096, max(65_536, 4 * longest), 0
         while first < count:
@@ -194,7 +199,7 @@ class RunPools:
             if behind == first:
                 matches, events = 4 * matches, 4 * events
                 if events > MOST_LISTED_EVENTS:
-                    raise _too_many()
+                    raise too_many_matches()
                 continue
             yield listing, int(done[LISTED])
             assert done[EVENTS] <= events
@@ -202,7 +207,7 @@ class RunPools:
 
     def counted(self, count: int, stream: Stream) -> tuple[UInt64s, UInt64s]:
         """Return the counts of the first `count` completions, low and high words."""
-        size = int(self.control[kernel.NODES])
+        size = int(self.control[lists.NODES])
         known, low, high = np.full(size, -1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
         found = np.empty((2, count), np.int64)
         for i in range(count):
@@ -219,12 +224,13 @@ def _grown(column: Any, room: int) -> Any:
     return grown
 
 
-def _too_many() -> MatchError:
+def too_many_matches() -> MatchError:
+    """Return the error for what no list can hold."""
     return MatchError(
         "TOO_MANY_MATCHES",
         "one event completes more matches than can be listed",
         clause="PATTERN",
-        hint="matches='count' counts them, matches='graph' keeps them together, WITHIN or a stricter strategy leaves fewer",
+        hint="matches='count' counts them; WITHIN or a stricter strategy leaves fewer",
     )
 
 
@@ -232,7 +238,7 @@ def _too_many() -> MatchError:
 def drop_expired(tables: RunTables, stream: Stream, pools: Pools, control: Int64s, now: int) -> None:
     """Free the runs whose window is over at row `now`."""
     states = tables.states.current.shape[0]
-    for place in range(control[kernel.CLASSES] * states):
+    for place in range(control[lists.CLASSES] * states):
         previous, run = np.int64(-1), pools.heads[place]
         while run >= 0:
             following = pools.runs.following[run]
@@ -243,7 +249,7 @@ def drop_expired(tables: RunTables, stream: Stream, pools: Pools, control: Int64
                     pools.heads[place] = following
                 else:
                     pools.runs.following[previous] = following
-                kernel.free_run(pools, control, run)
+                lists.free_run(pools, control, run)
             run = following
 
 
@@ -266,8 +272,8 @@ def rehash(pools: Pools, top: int) -> int:
     for run in range(top):
         if pools.runs.place[run] < 0:
             continue
-        at = np.int64(kernel.hash_run(pools.runs, pools.vectors, run) & np.uint64(mask))
-        while pools.table[at] != kernel.EMPTY:
+        at = np.int64(lists.hash_run(pools.runs, pools.vectors, run) & np.uint64(mask))
+        while pools.table[at] != lists.EMPTY:
             at = (at + 1) & mask
         pools.table[at] = run
         pools.runs.place[run] = at
@@ -282,7 +288,7 @@ def looks_back_to(tables: RunTables, stream: Stream, row: int, origin: int) -> b
         return True
     windows = tables.gaps.windows
     for gap in range(windows.kind.shape[0]):
-        if tables.gaps.before[gap] == 0 and windows.kind[gap] != 0:
-            if in_own_window(stream, windows, gap, row, origin):
-                return True
+        stands_first = tables.gaps.before[gap] == 0 and windows.kind[gap] != 0
+        if stands_first and in_own_window(stream, windows, gap, row, origin):
+            return True
     return False

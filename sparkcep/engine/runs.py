@@ -7,10 +7,10 @@ the rows that these speak of. With a window all of it is bounded by the window.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
+from sparkcep.engine import run_lists as lists
 from sparkcep.engine import runs_kernel as kernel
 from sparkcep.engine.absence import BY_EVENT, BY_WINDOW, DROPPED, NEVER, OPEN_END, UNDECIDED, Moments, judge
 from sparkcep.engine.event_code import Operands
@@ -25,34 +25,15 @@ from sparkcep.engine.events import (
     EventRows,
     EventSearch,
 )
+from sparkcep.engine.found_matches import Found, as_found, by_event, moved, selected, together
 from sparkcep.engine.match_graph import ALL_ONES
 from sparkcep.engine.match_listing import Listing
 from sparkcep.engine.match_order import in_order
-from sparkcep.engine.matches import Bools, Float64s, Int32s, Int64s
+from sparkcep.engine.matches import Bools, Float64s, Int64s
+from sparkcep.engine.non_overlapping import Picker, completions_by_event
 from sparkcep.engine.run_pools import RunPools
 from sparkcep.engine.runs_program import RunsProgram, compile_runs
 from sparkcep.engine.slots import Codes
-
-
-class Found(NamedTuple):
-    """Matches that are listed and judged; arrays of length m but `rows` and `components`.
-
-    `offsets` has m + 1 entries. `timed` is BY_EVENT, BY_WINDOW or NEVER.
-    """
-
-    offsets: Int64s
-    rows: Int64s
-    components: Int32s
-    completed: Int64s
-    order: Int64s
-    class_of: Int64s
-    timed: Int64s
-    moments: Moments
-
-    @property
-    def matches(self) -> int:
-        """The number of matches."""
-        return len(self.completed)
 
 
 @dataclass(slots=True)
@@ -123,10 +104,12 @@ class _Push:
         self.matcher, self.program, self.pools = matcher, matcher.program, matcher.pools
         kept = matcher.kept
         self.old = kept.count if kept is not None else 0
-        self.rows = rows if kept is None else _joined(kept, rows)
+        self.rows = rows if kept is None else kept.joined(rows)
         self.complete = rows.complete
         self.starts = np.zeros(self.rows.count, np.bool_)
         self.starts[self.old + rows.starts] = True
+        self.borders: Int64s = np.flatnonzero(self.starts).astype(np.int64)
+        self.entered = 0
         self.given = kernel.Input(
             self._stream(), self.starts, self._operands(), self.program.code, self.program.bound(codes)
         )
@@ -134,8 +117,7 @@ class _Push:
 
     def _stream(self) -> Stream:
         rows, count = self.rows, self.rows.count
-        borders = np.flatnonzero(self.starts)
-        ends = np.append(borders, count if self.complete else OPEN_END)
+        ends = np.append(self.borders, count if self.complete else OPEN_END)
         whole, fraction = np.empty(0, np.int64), np.empty(0, np.float64)
         if rows.order is not None and rows.order.dtype.kind == "f":
             fraction = np.ascontiguousarray(rows.order, np.float64)
@@ -149,7 +131,7 @@ class _Push:
             fraction,
             np.ascontiguousarray(rows.classes, np.int64),
             ordinals,
-            ends[np.searchsorted(borders, np.arange(count), side="right")],
+            ends[np.searchsorted(self.borders, np.arange(count), side="right")],
         )
 
     def _operands(self) -> Operands:
@@ -165,15 +147,15 @@ class _Push:
         """Run the kernel over the new rows, group by group where what is kept asks for it."""
         pools, control = self.pools, self.pools.control
         pools.reserve_classes(int(self.rows.classes.max(initial=0)) + 1)
-        control[kernel.ROW] = self.old
+        control[lists.ROW] = self.old
         while True:
             status = kernel.advance(self.program.tables, self.given, pools.rules, pools.pools, control)
             self._drain()
-            if status == kernel.DONE:
+            if status == lists.DONE:
                 break
-            if status == kernel.OVER_BUDGET:
+            if status == lists.OVER_BUDGET:
                 raise self._over_budget()
-            pools.make_room(self.given.stream, int(control[kernel.ROW]))
+            pools.make_room(self.given.stream, int(control[lists.ROW]))
         if self.complete:
             kernel.end_group(self.program.tables, pools.pools, control)
         self._release()
@@ -182,26 +164,28 @@ class _Push:
 
     def _over_budget(self) -> BudgetExceeded:
         pools = self.pools
-        row = int(pools.control[kernel.ROW])
+        row = int(pools.control[lists.ROW])
         component = pools.most_crowded()
         variable = int(self.program.tables.components.variable[component])
-        return BudgetExceeded(self.matcher.base + row, int(pools.control[kernel.LIVE]), variable)
+        return BudgetExceeded(self.matcher.base + row, int(pools.control[lists.LIVE]), variable)
 
     # -- from completions to matches ---------------------------------------------------------------
 
     def _drain(self) -> None:
         """Turn what was completed into matches, before the graph changes."""
         pools = self.pools
-        count = int(pools.control[kernel.COMPLETIONS])
+        count = int(pools.control[lists.COMPLETIONS])
         if count == 0:
             return
         if self.program.search.output == COUNT and not self.matcher.judges and not self.program.may_repeat:
             self._count(count)
+        elif self.program.search.output == NON_OVERLAPPING and not self.matcher.judges:
+            self._pick(count)
         else:
             floors = np.zeros(count, np.int64)
             for listing, matches in pools.listings(count, self.given.stream, floors):
                 self._judge(listing, matches)
-        pools.control[kernel.COMPLETIONS] = 0
+        pools.control[lists.COMPLETIONS] = 0
 
     def _count(self, count: int) -> None:
         """Add up counts of the graph, a group at a time."""
@@ -213,6 +197,22 @@ class _Push:
                 raise OverflowError
             self.matcher.group.count += (int(high[i]) << 64) + int(low[i])
 
+    def _pick(self, count: int) -> None:
+        """Output the first match of each event that starts behind the last output one of its class."""
+        picker = Picker(self.pools, self.given.stream)
+        for row, class_of, completions in completions_by_event(self.pools.pools.completions[:, :count]):
+            self._enter_group(row)
+            floor = self.matcher.group.ends.get(class_of, -1) + 1
+            found: Found | None = None
+            for completion in completions:
+                candidates = picker.candidates(completion, floor)
+                if candidates is None:
+                    continue
+                part = by_event(*candidates)
+                found = part if found is None else together(found, part)
+            if found is not None:
+                self._output(found)
+
     def _judge(self, listing: Listing, count: int) -> None:
         verdicts, timed = np.ones(count, np.int64), np.zeros(count, np.int64)
         moments = Moments(np.zeros(count, np.int64), np.zeros(count, np.float64))
@@ -221,12 +221,12 @@ class _Push:
                 self.program.tables, self.given, self.pools.pools.vectors, self.pools.initial_nulls, listing, count,
                 verdicts, timed, moments,
             )  # fmt: skip
-        found = _selected(_as_found(listing, count, timed, moments), np.flatnonzero(verdicts != DROPPED))
+        found = selected(as_found(listing, count, timed, moments), np.flatnonzero(verdicts != DROPPED))
         if not self.matcher.waits:
             self._output(found)
         else:
             held = self.matcher.held
-            self.matcher.held = found if held is None else _together(held, found)
+            self.matcher.held = found if held is None else together(held, found)
 
     def _release(self) -> None:
         """Put out the held matches that are decided and that nothing can come before."""
@@ -242,10 +242,10 @@ class _Push:
             verdicts, timed, moments,
         )  # fmt: skip
         alive = np.flatnonzero(verdicts != DROPPED)
-        held = _selected(held._replace(timed=timed, moments=moments), alive)
+        held = selected(held._replace(timed=timed, moments=moments), alive)
         ready = (verdicts[alive] != UNDECIDED) & self._is_past(held)
-        self._output(_selected(held, np.flatnonzero(ready)))
-        self.matcher.held = _selected(held, np.flatnonzero(~ready))
+        self._output(selected(held, np.flatnonzero(ready)))
+        self.matcher.held = selected(held, np.flatnonzero(~ready))
 
     def _is_past(self, held: Found) -> Bools:
         """Tell which matches were decided before the time of the newest row of their group."""
@@ -270,7 +270,7 @@ class _Push:
         """Return what comes first in the order of matches, as numbers: group, then decision."""
         if not self.matcher.waits:
             return found.completed
-        groups = np.searchsorted(np.flatnonzero(self.starts), found.completed, side="right")
+        groups = np.searchsorted(self.borders, found.completed, side="right")
         by_event = np.where(found.timed == BY_EVENT, found.completed, 0)
         decided = self._decided(found)
         if len(self._order()):
@@ -288,12 +288,12 @@ class _Push:
         listing = Listing(found.offsets, found.rows, found.components, found.completed, found.order, found.class_of)
         tables = self.program.tables
         variables = int(tables.components.variable.max()) + 1
-        found = _selected(found, in_order(listing, found.matches, self._rank(found), tables.components, variables))
+        found = selected(found, in_order(listing, found.matches, self._rank(found), tables.components, variables))
         numbers = self._numbers(found)
         chosen = np.flatnonzero(numbers > 0)
         if len(chosen) == 0:
             return
-        found = _selected(found, chosen)
+        found = selected(found, chosen)
         decided = self._decided(found) if self.matcher.waits else None
         self.parts.append(
             EventMatches(
@@ -311,7 +311,10 @@ class _Push:
 
     def _numbers(self, found: Found) -> Int64s:
         """Return match_number, 0 for what is not chosen."""
-        search, numbers = self.program.search, np.zeros(found.matches, np.int64)
+        search = self.program.search
+        if search.output == ALL and search.limit is None:
+            return self._all_numbers(found)
+        numbers = np.zeros(found.matches, np.int64)
         first, last = found.rows[found.offsets[:-1]], found.rows[found.offsets[1:] - 1]
         for i in range(found.matches):
             self._enter_group(int(found.completed[i]))
@@ -325,6 +328,16 @@ class _Push:
             group.number += 1
         return numbers
 
+    def _all_numbers(self, found: Found) -> Int64s:
+        """Number all matches, from 1 in every group."""
+        groups = np.searchsorted(self.borders, found.completed, side="right")
+        self._enter_group(int(found.completed[0]))
+        numbers = np.arange(found.matches) - np.searchsorted(groups, groups) + 1
+        numbers[groups == groups[0]] += self.matcher.group.number - 1
+        self._enter_group(int(found.completed[-1]))
+        self.matcher.group.number = int(numbers[-1]) + 1
+        return numbers.astype(np.int64)
+
     def _enter_group(self, row: int) -> None:
         """Forget the group before when `row` belongs to a later one."""
         begins = int(np.searchsorted(self.borders, row, side="right"))
@@ -332,13 +345,6 @@ class _Push:
             self._leave_group()
             self.entered = begins
             self.matcher.group = _Group()
-
-    @property
-    def borders(self) -> Int64s:
-        """Rows at which groups start."""
-        return np.flatnonzero(self.starts)
-
-    entered = 0
 
     def _leave_group(self) -> None:
         group = self.matcher.group
@@ -358,9 +364,9 @@ class _Push:
             self.matcher.group = _Group()
         first = count if self.complete else self._first_needed()
         matcher = self.matcher
-        matcher.kept = None if first == count else _slice(self.rows, first)
+        matcher.kept = None if first == count else self.rows.behind(first)
         matcher.ordinals = self.given.stream.ordinals[first:]
-        matcher.held = None if matcher.held is None or matcher.held.matches == 0 else _moved(matcher.held, first)
+        matcher.held = None if matcher.held is None or matcher.held.matches == 0 else moved(matcher.held, first)
         self.pools.shift(first, self.given.stream)
         matcher.group.ends = {c: end - first for c, end in matcher.group.ends.items()}
         matcher.group.started = {start - first for start in matcher.group.started}
@@ -391,75 +397,6 @@ def _is_chosen(search: EventSearch, group: _Group, first: int, last: int, class_
             return False
         group.started.add(first)
     return True
-
-
-def _as_found(listing: Listing, count: int, timed: Int64s, moments: Moments) -> Found:
-    events = int(listing.offsets[count])
-    return Found(
-        listing.offsets[: count + 1], listing.rows[:events], listing.components[:events], listing.completed[:count],
-        listing.order[:count], listing.class_of[:count], timed, moments,
-    )  # fmt: skip
-
-
-def _selected(found: Found, chosen: Int64s) -> Found:
-    """Return some matches, in the order of `chosen`."""
-    lengths = (found.offsets[1:] - found.offsets[:-1])[chosen]
-    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    events = np.repeat(found.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
-    return Found(
-        offsets, found.rows[events], found.components[events], found.completed[chosen], found.order[chosen],
-        found.class_of[chosen], found.timed[chosen], Moments(found.moments.whole[chosen], found.moments.fraction[chosen]),
-    )  # fmt: skip
-
-
-def _together(one: Found, other: Found) -> Found:
-    return Found(
-        np.concatenate([one.offsets, other.offsets[1:] + one.offsets[-1]]),
-        np.concatenate([one.rows, other.rows]),
-        np.concatenate([one.components, other.components]),
-        np.concatenate([one.completed, other.completed]),
-        np.concatenate([one.order, other.order]),
-        np.concatenate([one.class_of, other.class_of]),
-        np.concatenate([one.timed, other.timed]),
-        Moments(
-            np.concatenate([one.moments.whole, other.moments.whole]),
-            np.concatenate([one.moments.fraction, other.moments.fraction]),
-        ),
-    )
-
-
-def _moved(found: Found, first: int) -> Found:
-    return found._replace(rows=found.rows - first, completed=found.completed - first)
-
-
-def _joined(kept: EventRows, rows: EventRows) -> EventRows:
-    order = None if rows.order is None or kept.order is None else np.concatenate([kept.order, rows.order])
-    return EventRows(
-        rows.starts,
-        np.concatenate([kept.conditions, rows.conditions], axis=1),
-        order,
-        np.concatenate([kept.classes, rows.classes]),
-        np.concatenate([kept.integers, rows.integers], axis=1),
-        np.concatenate([kept.integer_nulls, rows.integer_nulls], axis=1),
-        np.concatenate([kept.floats, rows.floats], axis=1),
-        np.concatenate([kept.float_nulls, rows.float_nulls], axis=1),
-        rows.complete,
-    )
-
-
-def _slice(rows: EventRows, first: int) -> EventRows:
-    """Copy the rows from `first` on, so that those before are let go."""
-    return EventRows(
-        np.empty(0, np.int64),
-        rows.conditions[:, first:].copy(),
-        None if rows.order is None else rows.order[first:].copy(),
-        rows.classes[first:].copy(),
-        rows.integers[:, first:].copy(),
-        rows.integer_nulls[:, first:].copy(),
-        rows.floats[:, first:].copy(),
-        rows.float_nulls[:, first:].copy(),
-        False,
-    )
 
 
 def _counted(position: int, count: int) -> EventMatches:

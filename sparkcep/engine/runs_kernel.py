@@ -21,52 +21,38 @@ from sparkcep.engine.event_tables import (
     STRICT,
     WAITING,
     Components,
-    Nodes,
-    Runs,
     RunTables,
     Stream,
     in_own_window,
     in_window,
 )
-from sparkcep.engine.match_graph import add_event, add_union
+from sparkcep.engine.match_graph import add_event
 from sparkcep.engine.matches import Bools, Int64s, UInt64s
+from sparkcep.engine.run_lists import (
+    CLASSES,
+    COMPLETIONS,
+    DONE,
+    LIVE,
+    NO_ROOM,
+    NODES,
+    OVER_BUDGET,
+    PEAK,
+    PENDING,
+    REMOVED,
+    ROW,
+    START,
+    USED,
+    VISITS,
+    Pools,
+    Rules,
+    free_run,
+    new_run,
+    put_run,
+)
 from sparkcep.engine.slot_code import Registers
 
-(ROW, LIVE, FREE, TOP, NODES, COMPLETIONS, USED, PENDING, PEAK, VISITS, MERGED, CLASSES) = range(12)
-CONTROL_SIZE = 12
-DONE, NO_ROOM, OVER_BUDGET = range(3)
-START = 0
-EMPTY, REMOVED = -1, -2
 TOOK, BEGAN = 1, 2
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-
-
-class Pools(NamedTuple):
-    """Everything a matcher keeps between calls.
-
-    Attributes
-    ----------
-    heads : int64[classes · states]
-        First run of each list.
-    table : int64[2^k]
-        Runs by a hash of what makes them equal.
-    completions : int64[4, m]
-        Row, node, order, class of what came to an end.
-    last_witness : int64[gaps, classes]
-        Row of the last event that satisfied a quick negation.
-    class_counts : int64[classes]
-        Rows of each class so far.
-    """
-
-    runs: Runs
-    vectors: Vectors
-    nodes: Nodes
-    heads: Int64s
-    table: Int64s
-    completions: Int64s
-    last_witness: Int64s
-    class_counts: Int64s
 
 
 class Input(NamedTuple):
@@ -77,14 +63,6 @@ class Input(NamedTuple):
     operands: Operands
     code: ConditionCode
     registers: Registers
-
-
-class Rules(NamedTuple):
-    """Whether equal runs are merged, how many live ones there may be, the most edges out of a state."""
-
-    merges: bool
-    max_live: int
-    fan_out: int
 
 
 @compiled
@@ -135,10 +113,10 @@ def _has_room(rules: Rules, pools: Pools, control: Int64s) -> bool:
 
 @inlined
 def _all_bits(conditions: UInt64s, row: int, bits: UInt64s, index: int) -> bool:
+    missing = _ZERO
     for word in range(conditions.shape[0]):
-        if conditions[word, row] & bits[index, word] != bits[index, word]:
-            return False
-    return True
+        missing |= bits[index, word] & ~conditions[word, row]
+    return missing == _ZERO
 
 
 @inlined
@@ -186,85 +164,6 @@ def _end_group(tables: RunTables, pools: Pools, control: Int64s, states: int) ->
     control[CLASSES] = 0
 
 
-# -- the pool ---------------------------------------------------------------------------------
-
-
-@inlined
-def _new_run(pools: Pools, control: Int64s) -> int:
-    """Return the place of a new run; there is room."""
-    control[LIVE] += 1
-    run = control[FREE]
-    if run >= 0:
-        control[FREE] = pools.runs.following[run]
-        return run
-    control[TOP] += 1
-    return control[TOP] - 1
-
-
-@inlined
-def free_run(pools: Pools, control: Int64s, run: int) -> None:
-    """Take a run out of the table and put it on the list of free ones."""
-    if pools.runs.place[run] >= 0:
-        pools.table[pools.runs.place[run]] = REMOVED
-    pools.runs.place[run] = -1
-    pools.runs.following[run] = control[FREE]
-    control[FREE] = run
-    control[LIVE] -= 1
-
-
-@inlined
-def _put(pools: Pools, rules: Rules, control: Int64s, states: int, run: int) -> None:
-    """Put a run on its list, or merge it with an equal one."""
-    runs = pools.runs
-    if rules.merges:
-        mask = pools.table.shape[0] - 1
-        at = np.int64(hash_run(runs, pools.vectors, run) & np.uint64(mask))
-        while pools.table[at] != EMPTY:
-            other = pools.table[at]
-            if other >= 0 and _equal(runs, pools.vectors, run, other):
-                node = control[NODES]
-                add_union(pools.nodes, node, runs.tip[other], runs.tip[run])
-                control[NODES] += 1
-                control[MERGED] += 1
-                runs.tip[other] = node
-                free_run(pools, control, run)
-                return
-            at = (at + 1) & mask
-        pools.table[at] = run
-        runs.place[run] = at
-        control[USED] += 1
-    place = runs.class_of[run] * states + runs.state[run]
-    runs.following[run] = pools.heads[place]
-    pools.heads[place] = run
-
-
-@inlined
-def hash_run(runs: Runs, vectors: Vectors, run: int) -> np.uint64:
-    """Hash what makes runs equal."""
-    mixed = np.uint64(runs.state[run]) * _MIX + np.uint64(runs.class_of[run])
-    mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX + np.uint64(runs.mode[run])
-    mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX + np.uint64(runs.leaves[run])
-    mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX + np.uint64(runs.stopped[run])
-    mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX + vectors.nulls[run]
-    for slot in range(vectors.integers.shape[1]):
-        mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX + np.uint64(vectors.integers[run, slot])
-    return mixed ^ (mixed >> np.uint64(32))
-
-
-@inlined
-def _equal(runs: Runs, vectors: Vectors, one: int, other: int) -> bool:
-    if runs.state[one] != runs.state[other] or runs.class_of[one] != runs.class_of[other]:
-        return False
-    if runs.mode[one] != runs.mode[other] or vectors.nulls[one] != vectors.nulls[other]:
-        return False
-    if runs.leaves[one] != runs.leaves[other] or runs.stopped[one] != runs.stopped[other]:
-        return False
-    for slot in range(vectors.integers.shape[1]):
-        if vectors.integers[one, slot] != vectors.integers[other, slot]:
-            return False
-    return True
-
-
 # -- one event ----------------------------------------------------------------------------------
 
 
@@ -307,7 +206,7 @@ def _visit(
     run = control[PENDING]
     while run >= 0:
         following = runs.following[run]
-        _put(pools, rules, control, states, run)
+        put_run(pools, rules, control, states, run)
         run = following
 
 
@@ -339,9 +238,9 @@ def _mode_after(tables: RunTables, state: int, leaves: int, mode: int, outcome: 
     if following < 0:
         return LOOPING if loops else 0
     waits = mode & WAITING != 0 and _ignores(policy[following], began)
-    if mode & LOOPING != 0 and (leaves >> np.int64(tables.components.local[states.current[state]])) & 1 != 0:
-        if began or not (took or loops):
-            waits = waits or _ignores(policy[following], began)
+    free = mode & LOOPING != 0 and (leaves >> np.int64(tables.components.local[states.current[state]])) & 1 != 0
+    if free and (began or not (took or loops)):
+        waits = waits or _ignores(policy[following], began)
     if loops and policy[states.current[state]] == ANY:
         # The loop never ends, and it may be left whenever waiting may begin.
         waits = False
@@ -425,9 +324,10 @@ def _may_take_more(components: Components, vectors: Vectors, run: int, component
 def _in_time(tables: RunTables, stream: Stream, vectors: Vectors, run: int, component: int, row: int) -> bool:
     """Tell whether the component's own window and strict_time allow for the event."""
     origin = tables.components.origin[component]
-    if origin >= 0 and not is_null(vectors.nulls[run], origin):
-        if not in_own_window(stream, tables.components.windows, component, vectors.integers[run, origin], row):
-            return False
+    waited = origin >= 0 and not is_null(vectors.nulls[run], origin)
+    windows = tables.components.windows
+    if waited and not in_own_window(stream, windows, component, vectors.integers[run, origin], row):
+        return False
     if tables.strict_time < 0 or is_null(vectors.nulls[run], tables.strict_time):
         return True
     last = vectors.integers[run, tables.strict_time]
@@ -466,7 +366,7 @@ def _extend(
     """Make the run that takes the event along an edge; note the match if it is one."""
     runs, vectors, states = pools.runs, pools.vectors, tables.states
     component, target = tables.edges.component[edge], tables.edges.target[edge]
-    new, node = _new_run(pools, control), control[NODES]
+    new, node = new_run(pools, control), control[NODES]
     control[NODES] += 1
     add_event(pools.nodes, node, row, component, runs.tip[run])
     for slot in range(vectors.integers.shape[1]):
@@ -494,7 +394,7 @@ def _extend(
         runs.following[new] = control[PENDING]
         control[PENDING] = new
     else:
-        _put(pools, rules, control, states.current.shape[0], new)
+        put_run(pools, rules, control, states.current.shape[0], new)
 
 
 @inlined

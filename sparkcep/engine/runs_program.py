@@ -32,6 +32,7 @@ from sparkcep.engine.event_tables import (
     no_window,
 )
 from sparkcep.engine.events import EventSearch, EventWindow
+from sparkcep.engine.live_slots import LiveSlots, OrderEdge
 from sparkcep.engine.matches import Int64s, UInt64s
 from sparkcep.engine.slot_code import WIDTH, Registers
 from sparkcep.engine.slots import Codes, CodeValue, Constant, bound_registers, literals_of, operand_columns
@@ -116,17 +117,6 @@ def compile_runs(events: LogicalEvents, search: EventSearch, window: Callable[[W
         PATTERN_TOO_LARGE: more states, components or remembered values than the engine has room for.
     """
     return _Compiler(events, search, window).program()
-
-
-@dataclass(frozen=True, slots=True)
-class _Edge:
-    """An edge out of a state of one order, by local component and local target."""
-
-    component: int
-    takes: bool
-    target: frozenset[int]
-    leaves: int
-    gaps: tuple[int, ...]
 
 
 class _Compiler:
@@ -273,13 +263,13 @@ class _Compiler:
             edge=np.empty(0, np.int32),
         )
 
-    def _edges_of(self, o: int, config: frozenset[int]) -> list[_Edge]:
+    def _edges_of(self, o: int, config: frozenset[int]) -> list[OrderEdge]:
         order = self.events.orders[o]
         found = []
         for k in sorted(config):
             waits_no_more = any(k in order.before[other] for other in config)
             if order.components[k].is_loop and not waits_no_more:
-                found.append(_Edge(k, True, config, 0, ()))
+                found.append(OrderEdge(k, True, config, 0, ()))
         for k in _open(order, config):
             left = {i for i in order.before[k] if not any(i in order.before[other] for other in config)}
             gaps = tuple(
@@ -287,12 +277,12 @@ class _Compiler:
                 for g, (gap_order, gap) in enumerate(self.gaps)
                 if gap_order == o and _is_quick(gap) and k in gap.after and not gap.after & config
             )
-            found.append(_Edge(k, False, config | {k}, _mask(left), gaps))
+            found.append(OrderEdge(k, False, config | {k}, _mask(left), gaps))
         return found
 
-    def _edges(self) -> tuple[Edges, list[list[tuple[int, _Edge]]]]:
+    def _edges(self) -> tuple[Edges, list[list[tuple[int, OrderEdge]]]]:
         """Return the edges of all states, and of the start behind them."""
-        by_state: list[list[tuple[int, _Edge]]] = [
+        by_state: list[list[tuple[int, OrderEdge]]] = [
             [(o, edge) for edge in self._edges_of(o, config)] for o, config in self.states
         ]
         by_state.append([(o, edge) for o in range(len(self.events.orders)) for edge in self._edges_of(o, frozenset())])
@@ -403,11 +393,15 @@ class _Compiler:
 
     def _states(
         self,
-        by_state: list[list[tuple[int, _Edge]]],
+        by_state: list[list[tuple[int, OrderEdge]]],
         updates: Int64s,
         ranges: np.ndarray[tuple[int, int], np.dtype[np.int32]],
     ) -> States:
-        kept = self._live_slots(by_state, updates, ranges)
+        memory = LiveSlots(
+            self.events.orders, self.states, self.first_of, self.place, self.code, self.search.strict_time, updates,
+            ranges,
+        )  # fmt: skip
+        kept = memory.by_state(by_state)
         rows = [self._state(s, o, config) for s, (o, config) in enumerate(self.states)]
         columns = [np.array(column) for column in zip(*rows, strict=True)]
         current, following, sinks, relevant, is_sequence, is_loop = columns
@@ -436,62 +430,6 @@ class _Compiler:
         waiting = {k for k in config if not any(k in order.before[other] for other in config)}
         is_loop = order.components[last].is_loop if sequence else True
         return (current, following, _mask(sinks) if complete else -1, _mask(waiting), sequence, is_loop)
-
-    def _live_slots(
-        self,
-        by_state: list[list[tuple[int, _Edge]]],
-        updates: Int64s,
-        ranges: np.ndarray[tuple[int, int], np.dtype[np.int32]],
-    ) -> list[set[int]]:
-        """Return per state the slots that can still be read: the masks of the paper's section 5.2."""
-        live: list[set[int]] = [set() for _ in self.states]
-        changed = True
-        while changed:
-            changed = False
-            for s in range(len(self.states) - 1, -1, -1):
-                found = set(self._until_reads(s))
-                for o, edge in by_state[s]:
-                    found |= self._edge_needs(o, edge, live, updates, ranges)
-                changed = changed or found != live[s]
-                live[s] = found
-        return live
-
-    def _until_reads(self, s: int) -> Iterable[int]:
-        o, config = self.states[s]
-        for k in config:
-            until = self.events.orders[o].components[k].until
-            if until is not None and until.slots is not None:
-                yield from self.code.reads[self.code.condition(until.slots)]
-
-    def _edge_needs(
-        self,
-        o: int,
-        edge: _Edge,
-        live: list[set[int]],
-        updates: Int64s,
-        ranges: np.ndarray[tuple[int, int], np.dtype[np.int32]],
-    ) -> set[int]:
-        c = self.first_of[o] + edge.component
-        component = self.component(c)
-        test = component.take if edge.takes else component.begin
-        needs = set(self.code.reads[self.code.condition(test.slots)] if test.slots is not None else ())
-        needs |= {self.code.slots[RunSlot("edge", g)] for g in edge.gaps}
-        if component.within is not None:
-            needs.add(self.code.slots[RunSlot("origin", c)])
-        if self.search.strict_time:
-            needs.add(self.code.slots[RunSlot("origin", -1)])
-        if edge.takes and self._place("taken", c) >= 0:
-            needs.add(self._place("taken", c))
-        later = set(live[self.place[o, edge.target]])
-        if component.leave is not None:
-            later |= self.code.reads[self.code.condition(component.leave)]
-        first, last = ranges[c, 2:] if edge.takes else ranges[c, :2]
-        for row in updates[first:last]:
-            if row[0] in (codes.SET_INT, codes.SET_FLOAT, codes.SET_POSITION):
-                later.discard(int(row[1]))
-            elif int(row[1]) in later and row[0] in (codes.SUM_INT, codes.SUM_FLOAT, codes.MEAN_INT, codes.MEAN_FLOAT):
-                later.add(int(row[3]))
-        return needs | later
 
 
 def _open(order: EventOrder, config: frozenset[int]) -> list[int]:

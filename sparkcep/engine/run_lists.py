@@ -1,0 +1,131 @@
+"""Lists of runs by class and state, the pool they live in, the table that finds equal ones."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkcep.engine.compiled import inlined
+from sparkcep.engine.event_code import Vectors
+from sparkcep.engine.event_tables import Nodes, Runs
+from sparkcep.engine.match_graph import add_union
+from sparkcep.engine.matches import Int64s
+
+(ROW, LIVE, FREE, TOP, NODES, COMPLETIONS, USED, PENDING, PEAK, VISITS, MERGED, CLASSES) = range(12)
+CONTROL_SIZE = 12
+DONE, NO_ROOM, OVER_BUDGET = range(3)
+START = 0
+EMPTY, REMOVED = -1, -2
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Pools(NamedTuple):
+    """Everything a matcher keeps between calls.
+
+    Attributes
+    ----------
+    heads : int64[classes · states]
+        First run of each list.
+    table : int64[2^k]
+        Runs by a hash of what makes them equal.
+    completions : int64[4, m]
+        Row, node, order, class of what came to an end.
+    last_witness : int64[gaps, classes]
+        Row of the last event that satisfied a quick negation.
+    class_counts : int64[classes]
+        Rows of each class so far.
+    """
+
+    runs: Runs
+    vectors: Vectors
+    nodes: Nodes
+    heads: Int64s
+    table: Int64s
+    completions: Int64s
+    last_witness: Int64s
+    class_counts: Int64s
+
+
+class Rules(NamedTuple):
+    """Whether equal runs are merged, how many live ones there may be, the most edges out of a state."""
+
+    merges: bool
+    max_live: int
+    fan_out: int
+
+
+@inlined
+def new_run(pools: Pools, control: Int64s) -> int:
+    """Return the place of a new run; there is room."""
+    control[LIVE] += 1
+    run = control[FREE]
+    if run >= 0:
+        control[FREE] = pools.runs.following[run]
+        return run
+    control[TOP] += 1
+    return control[TOP] - 1
+
+
+@inlined
+def free_run(pools: Pools, control: Int64s, run: int) -> None:
+    """Take a run out of the table and put it on the list of free ones."""
+    if pools.runs.place[run] >= 0:
+        pools.table[pools.runs.place[run]] = REMOVED
+    pools.runs.place[run] = -1
+    pools.runs.following[run] = control[FREE]
+    control[FREE] = run
+    control[LIVE] -= 1
+
+
+@inlined
+def put_run(pools: Pools, rules: Rules, control: Int64s, states: int, run: int) -> None:
+    """Put a run on its list, or merge it with an equal one."""
+    runs = pools.runs
+    if rules.merges:
+        mask = pools.table.shape[0] - 1
+        at = np.int64(hash_run(runs, pools.vectors, run) & np.uint64(mask))
+        while pools.table[at] != EMPTY:
+            other = pools.table[at]
+            if other >= 0 and _equal(runs, pools.vectors, run, other):
+                node = control[NODES]
+                add_union(pools.nodes, node, runs.tip[other], runs.tip[run])
+                control[NODES] += 1
+                control[MERGED] += 1
+                runs.tip[other] = node
+                free_run(pools, control, run)
+                return
+            at = (at + 1) & mask
+        pools.table[at] = run
+        runs.place[run] = at
+        control[USED] += 1
+    place = runs.class_of[run] * states + runs.state[run]
+    runs.following[run] = pools.heads[place]
+    pools.heads[place] = run
+
+
+@inlined
+def hash_run(runs: Runs, vectors: Vectors, run: int) -> np.uint64:
+    """Hash what makes runs equal."""
+    mixed = np.uint64(runs.state[run]) * _MIX + np.uint64(runs.class_of[run])
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX + np.uint64(runs.mode[run])
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX + np.uint64(runs.leaves[run])
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX + np.uint64(runs.stopped[run])
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX + vectors.nulls[run]
+    for slot in range(vectors.integers.shape[1]):
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX + np.uint64(vectors.integers[run, slot])
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+@inlined
+def _equal(runs: Runs, vectors: Vectors, one: int, other: int) -> bool:
+    if runs.state[one] != runs.state[other] or runs.class_of[one] != runs.class_of[other]:
+        return False
+    if runs.mode[one] != runs.mode[other] or vectors.nulls[one] != vectors.nulls[other]:
+        return False
+    if runs.leaves[one] != runs.leaves[other] or runs.stopped[one] != runs.stopped[other]:
+        return False
+    for slot in range(vectors.integers.shape[1]):
+        if vectors.integers[one, slot] != vectors.integers[other, slot]:
+            return False
+    return True
