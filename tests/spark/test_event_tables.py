@@ -1,0 +1,141 @@
+"""Every case of the event tables through Spark, and inside each task under many splits into pushes.
+
+Cases are planned in a few threads and run in a few unions, one Spark job for many cases.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import sparkcep
+from sparkcep.engine.event_output import EventOutput
+from sparkcep.engine.runs import RunsMatcher
+from sparkcep.errors import SparkcepError
+from sparkcep.spark.event_batch import EventDriver, EventTask
+from sparkcep.spark.event_plan import EventPlan
+from tests.property.comparison import compare
+from tests.spark.frames import literal_frame
+from tests.tables.event_cases import COLUMNS, ORDER, EventTableCase, load_event_cases
+
+THREADS = 3
+CASES_PER_JOB = 24
+ROWS_PER_PUSH = (1, 2, 3)
+CASES = {str(case): case for case in load_event_cases()}
+Outcome = list[dict[str, Any]] | Exception
+
+pytestmark = pytest.mark.filterwarnings("ignore:no partition_by:sparkcep.errors.SparkcepWarning")
+
+
+@dataclass(frozen=True)
+class EverySplit:
+    """A task that looks at its rows in several splits and tells if they differ."""
+
+    task: EventTask
+
+    @property
+    def output(self) -> EventOutput:
+        return self.task.output
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        given = [batch.rename_columns(list(self.task.columns)) for batch in batches if batch.num_rows]
+        if not given:
+            return
+        rows = pa.Table.from_batches(given).combine_chunks()
+        whole = self.found(rows, rows.num_rows)
+        for size in ROWS_PER_PUSH:
+            split = self.found(rows, size)
+            assert split == whole, f"{size} rows per push: {split}, whole: {whole}"
+        yield from self.driven(rows, rows.num_rows)
+
+    def found(self, rows: pa.Table, size: int) -> list[Any]:
+        return [row for batch in self.driven(rows, size) for row in batch.to_pylist()]
+
+    def driven(self, rows: pa.Table, size: int) -> Iterator[pa.RecordBatch]:
+        driver = EventDriver(self.task, RunsMatcher(self.task.program))
+        for batch in rows.to_batches(max_chunksize=size):
+            yield from driver.push(batch)
+        yield from driver.finish()
+
+
+def case_frame(spark: SparkSession, case: EventTableCase) -> DataFrame:
+    """Return the events of a case."""
+    floating = {name for name in COLUMNS for row in case.rows if isinstance(row[name], float)}
+    numbers = {name: "double" if name in floating else "bigint" for name in ("v", "w", "t", "i")}
+    types = {name: numbers.get(name, "string") for name in COLUMNS}
+    return literal_frame(spark, COLUMNS, types, [[row[name] for name in COLUMNS] for row in case.rows])
+
+
+def planned(spark: SparkSession, case: EventTableCase) -> DataFrame | SparkcepError:
+    """Return the matches of a case as JSON, behind its name."""
+    try:
+        found = case_frame(spark, case).match_pattern(
+            case.pattern, order_by=ORDER, type_column="type", strategy=case.strategy, **case.arguments
+        )
+    except SparkcepError as error:
+        return error
+    row = F.to_json(F.struct(*(F.col(f"`{name}`") for name in found.columns)), {"ignoreNullFields": "false"})
+    return found.select(F.lit(str(case)).alias("case"), row.alias("row"))
+
+
+def collected(frames: dict[str, DataFrame]) -> dict[str, Outcome]:
+    """Run many cases in one job; where it fails, each one for itself."""
+    try:
+        rows = functools.reduce(DataFrame.union, frames.values()).collect()
+    except PySparkException as error:
+        if len(frames) == 1:
+            return dict.fromkeys(frames, error)
+        return {name: collected({name: frame})[name] for name, frame in frames.items()}
+    found: dict[str, Outcome] = {name: [] for name in frames}
+    for name, row in rows:
+        found[name].append(json.loads(row))  # type: ignore[union-attr]
+    return found
+
+
+@pytest.fixture(scope="module")
+def outcome(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[Callable[[str], Outcome]]:
+    """Plan and run the selected cases, and return what asks for the outcome of one."""
+    selected = [item.callspec.params["name"] for item in request.session.items if item.path == request.path]
+    original = EventPlan.task
+    with ThreadPoolExecutor(THREADS) as pool, patch.object(EventPlan, "task", lambda plan: EverySplit(original(plan))):
+        jobs: dict[str, Future[dict[str, Outcome]]] = {}
+        for first in range(0, len(selected), CASES_PER_JOB):
+            names = selected[first : first + CASES_PER_JOB]
+            jobs |= dict.fromkeys(names, pool.submit(_outcomes, spark, names))
+        yield lambda name: jobs[name].result(timeout=400)[name]
+        pool.shutdown(cancel_futures=True)
+
+
+def _outcomes(spark: SparkSession, names: list[str]) -> dict[str, Outcome]:
+    plans = {name: planned(spark, CASES[name]) for name in names}
+    frames = {name: plan for name, plan in plans.items() if isinstance(plan, DataFrame)}
+    faults: dict[str, Outcome] = {name: plan for name, plan in plans.items() if isinstance(plan, SparkcepError)}
+    return faults | (collected(frames) if frames else {})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_spark_agrees_with_the_table(name: str, outcome: Callable[[str], Outcome]) -> None:
+    case, found = CASES[name], outcome(name)
+    if case.arguments.get("timeouts"):
+        assert isinstance(found, sparkcep.PlanError)
+        assert found.code == "NOT_SUPPORTED_YET"
+    elif case.expected is None:
+        assert isinstance(found, Exception), f"finds {found}"
+        assert [word for word in case.error if word not in str(found)] == []
+    else:
+        assert not isinstance(found, Exception), str(found)
+        if isinstance(case.expected, int):
+            assert len(found) == case.expected
+        else:
+            compare(case.expected, [case.shown(match) for match in found], case.show or None)
