@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sparkcep.errors import warn
 from sparkcep.planning.plans import Options
-from sparkcep.spark.arguments import Arguments, Duration, Expression, Expressions, read_arguments
-from sparkcep.spark.event_arguments import is_event_pattern, read_event_arguments
+from sparkcep.spark.arguments import Arguments, Duration, Expression, Expressions
 from sparkcep.spark.plan import MatchPlan
+from sparkcep.spark.planned import planned
 from sparkcep.syntax.builder import Pattern
 from sparkcep.syntax.event_pattern import EventPattern
 from sparkcep.syntax.pattern import RowPattern
@@ -73,20 +72,7 @@ def plan(
         sample,
         strict_time,
     )
-    if is_event_pattern(pattern):
-        from sparkcep.spark.event_plan import EventPlan  # here: row patterns need nothing of it
-
-        events, source = read_event_arguments(df, arguments)
-        _warn_of_one_partition(events.partition_by)
-        return EventPlan(source, events, options or Options())
-    clause, source = read_arguments(df, arguments)
-    _warn_of_one_partition(clause.partition_by)
-    return MatchPlan(source, clause, options or Options())
-
-
-def _warn_of_one_partition(keys: Sequence[object]) -> None:
-    if not keys:
-        warn("no partition_by: all rows go to one partition and one core; name a key if there is one")
+    return planned(df, arguments, options or Options())
 
 
 def match_pattern(df: DataFrame, pattern: str | RowPattern | EventPattern | Pattern, **arguments: Any) -> DataFrame:
@@ -187,11 +173,14 @@ def matcher(pattern: str | RowPattern | EventPattern | Pattern, **arguments: Any
 
 
 def sql(spark: SparkSession, text: str, *, options: Options | None = None) -> DataFrame:
-    """Run a Spark SQL statement that may hold MATCH_RECOGNIZE clauses.
+    """Run a Spark SQL statement that may hold MATCH_RECOGNIZE clauses and calls of match_pattern.
 
     Clauses may stand wherever a table may: several in a query, over tables, views, common table
-    expressions, joins and sub-queries, with an alias and column aliases behind them. Everything
-    outside the clauses reaches Spark as it was written.
+    expressions, joins and sub-queries, with an alias and column aliases behind them. So may the
+    table function ``match_pattern(TABLE(t) PARTITION BY … ORDER BY …, pattern => '…')``, whose
+    other arguments are those of `sparkcep.match_pattern`, given as constants: texts, numbers,
+    TRUE, FALSE, ``map('name', 'text')``, ``array('text')``. Everything outside reaches Spark as it
+    was written.
 
     Parameters
     ----------
@@ -222,6 +211,11 @@ def sql(spark: SparkSession, text: str, *, options: Options | None = None) -> Da
     ...         MEASURES LAST(DOWN.close) AS bottom
     ...         PATTERN (STRT DOWN+ UP+)
     ...         DEFINE DOWN AS close < PREV(close), UP AS close > PREV(close))''')
+    >>> sparkcep.sql(spark, '''                                             # doctest: +SKIP
+    ...     SELECT * FROM match_pattern(
+    ...         TABLE(readings) PARTITION BY shop ORDER BY ts,
+    ...         pattern => 'SEQ(shelf a, ~(register b), exit c) WHERE [tag_id]',
+    ...         within => '12 hours', type_column => 'reader')''')
     """
     from sparkcep.spark.session import run_statement
 

@@ -1,20 +1,27 @@
-"""SQL statements with MATCH_RECOGNIZE clauses: each clause becomes a hidden view, the rest is Spark's."""
+"""SQL statements with MATCH_RECOGNIZE or match_pattern: each becomes a hidden view, the rest is Spark's."""
 
 from __future__ import annotations
 
 import re
 import uuid
+from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.errors import BindingError, Span, did_you_mean
 from sparkcep.planning.plans import Options
+from sparkcep.spark.arguments import Arguments
 from sparkcep.spark.plan import MatchPlan
+from sparkcep.spark.planned import planned
 from sparkcep.spark.prepare import Source
 from sparkcep.spark.quiet import query_errors_unlogged
 from sparkcep.spark.types import analysis_error
 from sparkcep.syntax.statements import Occurrence, rewrite
+from sparkcep.syntax.table_call import TableCall
+
+if TYPE_CHECKING:
+    from sparkcep.spark.event_plan import EventPlan
 
 _TABLE = re.compile(r"table or view (`[^`]+`(?:\.`[^`]+`)*) cannot be found")
 
@@ -24,9 +31,9 @@ def run_statement(spark: SparkSession, text: str, options: Options) -> DataFrame
     return spark.sql(rewrite(text, lambda occurrence: _served(spark, occurrence, options)))
 
 
-def statement_plans(spark: SparkSession, text: str, options: Options) -> list[MatchPlan]:
+def statement_plans(spark: SparkSession, text: str, options: Options) -> list[MatchPlan | EventPlan]:
     """Return the plan of every clause of a statement, innermost and leftmost first; runs nothing of it."""
-    plans: list[MatchPlan] = []
+    plans: list[MatchPlan | EventPlan] = []
 
     def serve(occurrence: Occurrence) -> str:
         plans.append(_plan(spark, occurrence, options))
@@ -40,8 +47,12 @@ def _served(spark: SparkSession, occurrence: Occurrence, options: Options) -> st
     return _view(_plan(spark, occurrence, options).dataframe())
 
 
-def _plan(spark: SparkSession, occurrence: Occurrence, options: Options) -> MatchPlan:
+def _plan(spark: SparkSession, occurrence: Occurrence, options: Options) -> MatchPlan | EventPlan:
     frame = _input(spark, occurrence)
+    if isinstance(occurrence.clause, TableCall):
+        # `read_table_call` has checked the names; what the values may be is checked where arguments are read.
+        arguments = Arguments(**occurrence.clause.arguments)  # type: ignore[arg-type]
+        return planned(frame, arguments, options, occurrence.relation_alias)
     source = Source(frame, tuple(frame.columns), occurrence.relation_alias)
     return MatchPlan(source, occurrence.clause, options)
 

@@ -1,6 +1,6 @@
-"""MATCH_RECOGNIZE anywhere in a SQL statement: found, cut out, and replaced by the name of a view.
+"""MATCH_RECOGNIZE and match_pattern(TABLE(…) …) anywhere in a SQL statement: replaced by the name of a view.
 
-What stands outside of ``relation MATCH_RECOGNIZE (…)`` stays as it is, byte for byte, and is not parsed.
+What stands outside of them stays as it is, byte for byte, and is not parsed.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from sparkcep.syntax.relations import (
     visible_tables,
     with_lists,
 )
+from sparkcep.syntax.table_call import FUNCTION, TableCall, opens_table_call, read_table_call
 
 _OBJECT_KINDS = ("VIEW", "TABLE", "FUNCTION", "PROCEDURE", "FLOW")
 _HIDDEN_VIEW = "its rows come from a view that lives as long as the session"
@@ -28,7 +29,7 @@ _HIDDEN_VIEW = "its rows come from a view that lives as long as the session"
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One ``relation MATCH_RECOGNIZE (…)`` of a statement.
+    """One ``relation MATCH_RECOGNIZE (…)`` or ``match_pattern(TABLE(…) …)`` of a statement.
 
     Attributes
     ----------
@@ -38,22 +39,22 @@ class Occurrence:
     relation_alias
         The name that qualifies the input's columns: its alias, else the last part of the table's name.
     clause
-        The clause as a tree.
+        The clause as a tree, or the arguments of the call.
     clause_text
-        The clause as text, from the word MATCH_RECOGNIZE to its last bracket.
+        The clause as text, from the word MATCH_RECOGNIZE to its last bracket, or the call.
     span
         Place of relation and clause in the statement as it was given.
     """
 
     relation: str
     relation_alias: str | None
-    clause: MatchRecognize
+    clause: MatchRecognize | TableCall
     clause_text: str
     span: Span
 
 
 def rewrite(text: str, serve: Callable[[Occurrence], str]) -> str:
-    """Replace every ``relation MATCH_RECOGNIZE (…)`` in a text by the name of a view.
+    """Replace every ``relation MATCH_RECOGNIZE (…)`` and ``match_pattern(TABLE(…) …)`` by the name of a view.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def rewrite(text: str, serve: Callable[[Occurrence], str]) -> str:
     >>> rewrite("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts PATTERN (a)) AS m", lambda found: "v1")
     'SELECT * FROM v1 AS m'
     """
-    if "match_recognize" not in text.lower():
+    if not any(word in text.lower() for word in ("match_recognize", FUNCTION.lower())):
         return text
     tokens = tokenize(text)
     words = [i for i in range(len(tokens) - 1) if _may_open_clause(tokens, i)]
@@ -89,7 +90,7 @@ def rewrite(text: str, serve: Callable[[Occurrence], str]) -> str:
     source = SourceText.of(text, tokens)
     rewriting = _Rewriting(source, serve)
     for first, end in _statement_ranges(tokens):
-        clauses = [i for i in words if first <= i < end and _is_clause(source, i)]
+        clauses = [i for i in words if first <= i < end and (_is_clause(source, i) or opens_table_call(source, i))]
         if clauses:
             _refuse_stored(source, first, end)
             lists = with_lists(source, first, end)
@@ -143,13 +144,15 @@ def _opens_script(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _may_open_clause(tokens: Sequence[Token], index: int) -> bool:
-    if tokens[index].keyword != "MATCH_RECOGNIZE" or not tokens[index + 1].is_symbol("("):
+    if tokens[index].keyword not in ("MATCH_RECOGNIZE", FUNCTION) or not tokens[index + 1].is_symbol("("):
         return False
     return index == 0 or not (tokens[index - 1].keyword == "AS" or tokens[index - 1].is_symbol("."))
 
 
 def _is_clause(source: SourceText, index: int) -> bool:
     """Whether it is a clause, and not an alias, a common table or a function that is called like it."""
+    if source.tokens[index].keyword != "MATCH_RECOGNIZE":
+        return False
     start, end = index + 2, source.pairs[index + 1]
     return next(clause_openings(source.tokens, source.pairs, start, end), None) is not None
 
@@ -161,8 +164,11 @@ class _Rewriting:
         self._replaced: list[tuple[int, int, str]] = []
 
     def replace(self, clause: int, first: int, lists: Sequence[WithList]) -> None:
-        """Serve the clause at token `clause` of the statement that starts at token `first`."""
+        """Serve the clause or call at token `clause` of the statement that starts at token `first`."""
         source, tokens = self._source, self._source.tokens
+        if tokens[clause].keyword == FUNCTION:
+            self._replace_call(clause, lists)
+            return
         start = relation_start(source, clause, first)
         refuse_recursion(source, lists, start, clause)
         span = Span(tokens[start].start, tokens[source.pairs[clause + 1]].end)
@@ -177,6 +183,23 @@ class _Rewriting:
             relation_alias=relation_alias(source, start, clause),
             clause=tree,
             clause_text=clause_text,
+            span=span,
+        )
+        self._put(span, self._serve(occurrence))
+
+    def _replace_call(self, word: int, lists: Sequence[WithList]) -> None:
+        source, tokens = self._source, self._source.tokens
+        call = read_table_call(source, word)
+        start, end = call.table
+        refuse_recursion(source, lists, start, end)
+        inside = self.text_between(tokens[start - 1].end, tokens[end].start)
+        span = Span(tokens[word].start, tokens[source.pairs[word + 1]].end)
+        relation = f"SELECT * FROM ({inside})" if call.is_query else f"SELECT * FROM {inside}"
+        occurrence = Occurrence(
+            relation=self._with_tables(visible_tables(source, lists, start), relation),
+            relation_alias=call.alias,
+            clause=call,
+            clause_text=source.text[span.start : span.end],
             span=span,
         )
         self._put(span, self._serve(occurrence))

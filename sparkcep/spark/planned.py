@@ -1,0 +1,38 @@
+"""From arguments to a plan, whichever language the pattern is written in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+
+from sparkcep.errors import warn
+from sparkcep.planning.plans import Options
+from sparkcep.spark.arguments import Arguments, read_arguments
+from sparkcep.spark.event_arguments import is_event_pattern, read_event_arguments
+from sparkcep.spark.plan import MatchPlan
+
+if TYPE_CHECKING:
+    from sparkcep.spark.event_plan import EventPlan
+
+
+def planned(
+    frame: DataFrame, arguments: Arguments, options: Options, alias: str | None = None
+) -> MatchPlan | EventPlan:
+    """Return the plan of a pattern; `alias` is the name the input relation is called by in expressions."""
+    if is_event_pattern(arguments.pattern):
+        from sparkcep.spark.event_plan import EventPlan  # here: row patterns need nothing of it
+
+        events, source = read_event_arguments(frame, arguments)
+        _warn_of_one_partition(events.partition_by)
+        return EventPlan(replace(source, alias=alias), events, options)
+    clause, source = read_arguments(frame, arguments)
+    _warn_of_one_partition(clause.partition_by)
+    return MatchPlan(replace(source, alias=alias), clause, options)
+
+
+def _warn_of_one_partition(keys: Sequence[object]) -> None:
+    if not keys:
+        warn("no partition_by: all rows go to one partition and one core; name a key if there is one")
