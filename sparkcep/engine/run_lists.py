@@ -84,9 +84,11 @@ def put_run(pools: Pools, rules: Rules, control: Int64s, states: int, run: int) 
     runs = pools.runs
     if rules.merges:
         mask = pools.table.shape[0] - 1
-        at = np.int64(hash_run(runs, pools.vectors, run) & np.uint64(mask))
+        at, reused = np.int64(hash_run(runs, pools.vectors, run) & np.uint64(mask)), np.int64(-1)
         while pools.table[at] != EMPTY:
             other = pools.table[at]
+            if other == REMOVED and reused < 0:
+                reused = at
             if other >= 0 and _equal(runs, pools.vectors, run, other):
                 node = control[NODES]
                 add_union(pools.nodes, node, runs.tip[other], runs.tip[run])
@@ -96,9 +98,10 @@ def put_run(pools: Pools, rules: Rules, control: Int64s, states: int, run: int) 
                 free_run(pools, control, run)
                 return
             at = (at + 1) & mask
+        # Equal runs follow one another to the same place: without reuse each would go one further.
+        at, control[USED] = (reused, control[USED]) if reused >= 0 else (at, control[USED] + 1)
         pools.table[at] = run
         runs.place[run] = at
-        control[USED] += 1
     place = runs.class_of[run] * states + runs.state[run]
     runs.following[run] = pools.heads[place]
     pools.heads[place] = run
