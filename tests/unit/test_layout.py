@@ -41,6 +41,7 @@ LAW: dict[str, tuple[str, ...]] = {
     "sparkcep.spark": ("sparkcep", "pyspark", "pyarrow", "numpy", "sqlglot"),
 }
 LAZILY: dict[str, tuple[str, ...]] = {
+    "sparkcep.engine": ("sparkcep.logical.event_bound", "sparkcep.syntax.clause"),
     "sparkcep.explain": ("sparkcep.spark",),
     "sparkcep.display": ("altair", "pandas", "pyspark"),
 }
