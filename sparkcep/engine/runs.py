@@ -93,6 +93,9 @@ class RunsMatcher:
         ------
         BudgetExceeded
             When more runs live than the search allows.
+        OverflowError
+            With COUNT: matches that complete at one event cannot be counted in 128 bits; its argument is
+            the event's number.
         """
         return _Push(self, rows, codes).matches()
 
@@ -194,7 +197,7 @@ class _Push:
         for i in range(count):
             self._enter_group(int(rows[i]))
             if low[i] == ALL_ONES and high[i] == ALL_ONES:
-                raise OverflowError
+                raise OverflowError(self.matcher.base + int(rows[i]))
             self.matcher.group.count += (int(high[i]) << 64) + int(low[i])
 
     def _pick(self, count: int) -> None:

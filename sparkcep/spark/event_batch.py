@@ -146,24 +146,14 @@ class EventDriver:
         self.kept.append(table, rows.order if self.task.numbered_by is not None else None)
         try:
             matches = self.matcher.push(rows, codes)
+            yield from self.task.output.batches(matches, self.kept)
         except BudgetExceeded as fault:
             raise self._over_budget(fault, starts + first) from None
-        yield from self._told(matches)
+        except OverflowError as fault:
+            raise self._uncountable(int(fault.args[0])) from None
         self.kept.let_go(matches.needed_from)
         if len(starts):
             self.group_start = first + int(starts[-1])
-
-    def _told(self, matches: EventMatches) -> Iterator[pa.RecordBatch]:
-        try:
-            yield from self.task.output.batches(matches, self.kept)
-        except OverflowError as fault:
-            number = int(fault.args[0])
-            raise MatchError(
-                "MATCH_COUNT_OVERFLOW",
-                f"more than 10^38 − 1 matches in partition {self._partition(number)}",
-                clause="matches",
-                hint="add WITHIN, or choose a stricter strategy",
-            ) from None
 
     def _rows(self, table: pa.Table, starts: Int64s, complete: bool) -> tuple[EventRows, Mapping[str, Any]]:
         decoded = decode_operands(table, self.task.operands, self.task.program.literals)
@@ -213,6 +203,14 @@ class EventDriver:
             clause="PATTERN",
             hint="ask for matches='count', add or shorten WITHIN, choose a stricter strategy, narrow the conditions, "
             "or raise Options(max_partial_matches=…)",
+        )
+
+    def _uncountable(self, number: int) -> MatchError:
+        return MatchError(
+            "MATCH_COUNT_OVERFLOW",
+            f"more than 10^38 − 1 matches in partition {self._partition(number)}",
+            clause="matches",
+            hint="add WITHIN, or choose a stricter strategy",
         )
 
     def _place(self, number: int, starts: Int64s) -> str:
