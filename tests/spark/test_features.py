@@ -1,21 +1,23 @@
-"""The surface of row patterns over DataFrames: clauses, rows, skipping, patterns, conditions.
+"""The table of features of row patterns (docs/reference/features.md), a test or several for each line, named after it.
 
-Measures are in test_aggregates.py, types in test_values.py, SQL statements in test_sql.py.
+More about measures is in test_expressions.py and test_aggregates.py, about types in test_values.py, about SQL
+statements in test_sql.py, about arguments in test_clauses.py.
 """
 
 from __future__ import annotations
 
 import itertools
-import uuid
+from collections.abc import Iterator
 from typing import Any
 
+import pandas as pd
 import pytest
-from chispa import assert_df_equality
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import sparkcep
-from sparkcep.errors import BindingError, SparkcepError
+from sparkcep.errors import SparkcepError
+from tests.spark.feature_cases import CONDITIONS, DIPS, ORDERS, PATTERNS, RELATIONS, ROWS, SKIPS, UNKNOWN
 
 ONE_PARTITION = "ignore:no partition_by"
 
@@ -33,14 +35,6 @@ def prices(spark: SparkSession) -> DataFrame:
 def letters(spark: SparkSession) -> DataFrame:
     """Rows 1 to 6 of one key."""
     return spark.sql("SELECT 'k' AS k, id AS t FROM range(1, 7)")
-
-
-FALL_AND_RISE: dict[str, Any] = {
-    "partition_by": "k",
-    "order_by": "t",
-    "define": {"DOWN": "v < PREV(v)", "UP": "v > PREV(v)"},
-    "measures": {"n": "COUNT(*)", "low": "LAST(DOWN.v)", "top": "LAST(UP.v)"},
-}
 
 
 def built(argument: Any) -> Any:
@@ -61,27 +55,56 @@ def labels(letters: DataFrame, pattern: str, **arguments: Any) -> list[str]:
     return [row.l for row in matched.collect()]
 
 
-# -- clauses --------------------------------------------------------------------------------------
+# -- FROM clause ----------------------------------------------------------------------------------
 
 
-def test_from_a_dataframe_method(prices: DataFrame) -> None:
-    matched = prices.match_pattern("S DOWN+ UP+", **FALL_AND_RISE)
-    assert matched.columns == ["k", "n", "low", "top"]
-    assert found(matched) == [("a", 5, 5, 8)]
+@pytest.fixture(scope="module")
+def visits(spark: SparkSession) -> Iterator[None]:
+    """A table and a view of the same visits, and a table of names."""
+    rows = "VALUES ('a', 1, 9), ('a', 2, 7), ('a', 3, 8), ('b', 1, 3), ('b', 2, 2), ('b', 3, 5) AS t(k, t, v)"
+    spark.sql(f"CREATE TABLE visits_table USING parquet AS SELECT * FROM {rows}")
+    spark.sql("CREATE OR REPLACE TEMPORARY VIEW visits AS SELECT * FROM visits_table")
+    spark.sql("CREATE OR REPLACE TEMPORARY VIEW names AS SELECT * FROM VALUES ('a', 'Ann'), ('b', 'Bob') AS n(k, name)")
+    yield
+    spark.sql("DROP VIEW names")
+    spark.sql("DROP VIEW visits")
+    spark.sql("DROP TABLE visits_table")
 
 
-def test_function_method_matcher_and_plan_agree(spark: SparkSession, prices: DataFrame) -> None:
-    arguments = {**FALL_AND_RISE, "rows_per_match": "all"}
-    method = prices.match_pattern("S DOWN+ UP+", **arguments)
-    assert_df_equality(method, sparkcep.match_pattern(prices, "S DOWN+ UP+", **arguments))
-    assert_df_equality(method, prices.transform(sparkcep.matcher("S DOWN+ UP+", **arguments)))
-    assert_df_equality(method, sparkcep.plan(prices, "S DOWN+ UP+", **arguments).dataframe())
+@pytest.mark.filterwarnings(ONE_PARTITION)
+@pytest.mark.usefixtures("visits", "no_views_left")
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_from_clause_any_number_per_query_over_tables_views_ctes_sub_queries_joins_aliases_and_column_aliases(
+    spark: SparkSession, relation: str
+) -> None:
+    text, expected = RELATIONS[relation]
+    assert sorted(found(sparkcep.sql(spark, text)), key=repr) == expected
 
 
-def test_whole_clause_as_pattern(prices: DataFrame) -> None:
-    text = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES COUNT(*) AS n, LAST(DOWN.v) AS low, LAST(UP.v) AS top
-      PATTERN (S DOWN+ UP+) DEFINE DOWN AS v < PREV(v), UP AS v > PREV(v))"""
-    assert_df_equality(prices.match_pattern(text), prices.match_pattern("S DOWN+ UP+", **FALL_AND_RISE))
+@pytest.mark.usefixtures("visits")
+@pytest.mark.parametrize(
+    "relation",
+    [
+        "SELECT * FROM visits_table",
+        "SELECT * FROM visits",
+        "WITH w AS (SELECT * FROM visits) SELECT * FROM w",
+        "SELECT * FROM (SELECT * FROM visits)",
+        "SELECT v.* FROM visits v JOIN names n ON v.k = n.k",
+    ],
+)
+def test_the_same_from_a_dataframe_method(spark: SparkSession, relation: str) -> None:
+    given: dict[str, Any] = {
+        "partition_by": "k", "order_by": "t", "define": {"DOWN": "v < PREV(v)", "UP": "v > PREV(v)"},
+        "measures": {"start": "FIRST(t)", "top": "LAST(UP.v)"},
+    }  # fmt: skip
+    dips = spark.sql(relation).match_pattern("S DOWN UP", **given)
+    assert dips.columns == ["k", "start", "top"]
+    assert sorted(found(dips)) == DIPS
+    again = dips.toDF("key", "begun", "high").alias("d").join(dips.alias("m"), F.expr("d.key = m.k AND d.high = m.top"))
+    assert sorted(found(again.select("d.key", "begun", "m.top"))) == DIPS
+
+
+# -- PARTITION BY, ORDER BY --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -93,44 +116,21 @@ def test_partition_by_columns_and_expressions(prices: DataFrame, keys: Any) -> N
     assert sorted(row.n for row in matched.collect()) == [2, 6]
 
 
-def test_partition_columns_have_sparks_names(prices: DataFrame) -> None:
-    keys = ["upper(k)", "v % 2 AS odd", F.col("t").alias("day")]
-    matched = prices.match_pattern("A", partition_by=["upper(k)", F.col("t").alias("day")], order_by="t")
-    assert matched.columns == prices.select(F.expr(keys[0]), keys[2]).columns
-
-
 @pytest.mark.filterwarnings(ONE_PARTITION)
 def test_partition_by_is_optional(prices: DataFrame) -> None:
     assert found(prices.match_pattern("A+", order_by=["k", "t"], measures={"n": "COUNT(*)"})) == [(8,)]
 
 
-def test_no_partition_is_warned_about(prices: DataFrame) -> None:
-    with pytest.warns(sparkcep.errors.SparkcepWarning, match="one partition"):
-        prices.match_pattern("A", order_by="t")
-
-
-def test_null_key_is_a_group(spark: SparkSession) -> None:
+def test_partition_by_null_key_is_a_group(spark: SparkSession) -> None:
     rows = spark.createDataFrame([(None, 1), (None, 2), (1, 1)], "k int, t int")
     matched = rows.match_pattern("A+", partition_by="k", order_by="t", measures={"n": "COUNT(*)"})
     assert sorted(found(matched), key=str) == [(1, 1), (None, 2)]
 
 
-@pytest.mark.parametrize(
-    ("order", "expected"),
-    [
-        ("v", [None, 1, 2, 3]),
-        ("v ASC NULLS LAST", [1, 2, 3, None]),
-        ("v DESC", [3, 2, 1, None]),
-        ("v DESC NULLS FIRST", [None, 3, 2, 1]),
-        (lambda: F.col("v").desc_nulls_last(), [3, 2, 1, None]),
-        (lambda: F.asc_nulls_last("v"), [1, 2, 3, None]),
-        ("-v", [None, 3, 2, 1]),
-        ("abs(v - 2), v DESC", [None, 2, 3, 1]),
-        (["v IS NULL", "v % 2", "v"], [2, 1, 3, None]),
-        (lambda: [F.col("v") % 2, F.col("v").desc()], [None, 2, 3, 1]),
-    ],
-)
-def test_order_by_expressions_asc_desc_nulls(spark: SparkSession, order: Any, expected: list[int | None]) -> None:
+@pytest.mark.parametrize(("order", "expected"), ORDERS)
+def test_order_by_columns_and_expressions_asc_desc_nulls_first_last(
+    spark: SparkSession, order: Any, expected: list[int | None]
+) -> None:
     rows = spark.createDataFrame([("k", 2), ("k", None), ("k", 3), ("k", 1)], "k string, v int")
     order = order.split(", ") if isinstance(order, str) else built(order)
     measures = {"seen": "transform(array_agg(coalesce(v, 0)), x -> nullif(x, 0))"}
@@ -149,20 +149,36 @@ def test_order_by_several_columns(spark: SparkSession) -> None:
     assert matched.collect()[0].seen == ["2-1", "2-2", "1-1", "1-2", "0-1", "0-2"]
 
 
-# -- rows per match ---------------------------------------------------------------------------------
+# -- MEASURES ---------------------------------------------------------------------------------------
 
-ROWS: list[tuple[str, list[tuple[int, int | None, int | None, str | None]]]] = [
-    ("all", [(1, 1, 0, None), (2, 2, 1, "A"), (3, 2, 2, "A"), (4, 3, 0, None)]),
-    ("ALL ROWS PER MATCH SHOW EMPTY MATCHES", [(1, 1, 0, None), (2, 2, 1, "A"), (3, 2, 2, "A"), (4, 3, 0, None)]),
-    ("all show empty", [(1, 1, 0, None), (2, 2, 1, "A"), (3, 2, 2, "A"), (4, 3, 0, None)]),
-    ("all omit empty", [(2, 2, 1, "A"), (3, 2, 2, "A")]),
-    ("All Rows Per Match Omit Empty Matches", [(2, 2, 1, "A"), (3, 2, 2, "A")]),
-    ("all with unmatched", [(1, 1, 0, None), (2, 2, 1, "A"), (3, 2, 2, "A"), (4, 3, 0, None)]),
-]
+
+def test_measures_with_any_spark_function_around_navigation_and_aggregates_and_bare_columns(prices: DataFrame) -> None:
+    matched = prices.where("k = 'a'").match_pattern(
+        "S DOWN+ UP+", partition_by="k", order_by="t", define={"DOWN": "v < PREV(v)", "UP": "v > PREV(v)"},
+        measures={
+            "bare": "DOWN.v",
+            "plain": "upper(k) || v",
+            "bare_in_function": "concat_ws('-', S.v, DOWN.v, UP.v)",
+            "navigation": "round(log2(FIRST(v) - LAST(DOWN.v, 1)) + PREV(FIRST(UP.v)), 1)",
+            "two_rows": "levenshtein(repeat('x', FIRST(S.v)), repeat('x', LAST(UP.v)))",
+            "aggregate": "format_number(SUM(v) / COUNT(DOWN.*), 2)",
+            "both": "CASE WHEN MAX(v) = FIRST(v) THEN named_struct('low', MIN(v), 'list', array(S.t, LAST(t))) END",
+            "lambda": "transform(array_agg(v), x -> x - LAST(DOWN.v))",
+        },
+    )  # fmt: skip
+    assert matched.collect()[0].asDict(recursive=True) == {
+        "k": "a", "bare": 5, "plain": "A8", "bare_in_function": "9-5-8", "navigation": 6.0, "two_rows": 1,
+        "aggregate": "17.50", "both": {"low": 5, "list": [1, 5]}, "lambda": [4, 2, 0, 1, 3],
+    }  # fmt: skip
+
+
+# -- rows per match ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("rows_per_match", "expected"), ROWS)
-def test_rows_per_match(letters: DataFrame, rows_per_match: str, expected: list[Any]) -> None:
+def test_all_rows_show_empty_omit_empty_with_unmatched_rows(
+    letters: DataFrame, rows_per_match: str, expected: list[Any]
+) -> None:
     matched = letters.where("t < 5").match_pattern(
         "A*", partition_by="k", order_by="t", define={"A": "t IN (2, 3)"}, rows_per_match=rows_per_match,
         measures={"m": "MATCH_NUMBER()", "n": "COUNT(*)", "c": "CLASSIFIER()"},
@@ -171,7 +187,7 @@ def test_rows_per_match(letters: DataFrame, rows_per_match: str, expected: list[
     assert found(matched.drop("k")) == expected
 
 
-def test_one_row_per_match_with_empty_matches(letters: DataFrame) -> None:
+def test_one_row(letters: DataFrame) -> None:
     matched = letters.where("t < 4").match_pattern(
         "A*", partition_by="k", order_by="t", define={"A": "t = 2"}, rows_per_match="ONE ROW PER MATCH",
         measures={"m": "MATCH_NUMBER()", "n": "COUNT(*)", "at": "t", "a": "A.t"},
@@ -179,32 +195,13 @@ def test_one_row_per_match_with_empty_matches(letters: DataFrame) -> None:
     assert found(matched) == [("k", 1, 0, None, None), ("k", 2, 1, 2, 2), ("k", 3, 0, None, None)]
 
 
-def test_unmatched_rows_have_null_measures(letters: DataFrame) -> None:
-    matched = letters.where("t < 4").match_pattern(
-        "A", partition_by="k", order_by="t", define={"A": "t = 2"}, rows_per_match="all with unmatched",
-        measures={"m": "MATCH_NUMBER()", "n": "COUNT(*)", "constant": "'x'", "own": "t + 1"},
-    )  # fmt: skip
-    assert found(matched) == [("k", 1, *[None] * 4), ("k", 2, 1, 1, "x", 3), ("k", 3, *[None] * 4)]
-
-
 # -- after match skip -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("after_match", "expected"),
-    [
-        (None, [1, 4]),
-        ("past last row", [1, 4]),
-        ("AFTER MATCH SKIP PAST LAST ROW", [1, 4]),
-        ("to next row", [1, 2, 3, 4]),
-        ("to first B", [1, 2, 3, 4]),
-        ("to last B", [1, 3]),
-        ("to B", [1, 3]),
-        ("skip to last u", [1, 3]),
-        ("to first U", [1, 2, 3, 4]),
-    ],
-)
-def test_after_match_skip(letters: DataFrame, after_match: str | None, expected: list[int]) -> None:
+@pytest.mark.parametrize(("after_match", "expected"), SKIPS)
+def test_after_match_skip_past_last_row_to_next_row_to_first_last_or_union_variable(
+    letters: DataFrame, after_match: str | None, expected: list[int]
+) -> None:
     matched = letters.match_pattern(
         "A B B",
         partition_by="k",
@@ -219,7 +216,7 @@ def test_after_match_skip(letters: DataFrame, after_match: str | None, expected:
 @pytest.mark.parametrize(
     ("after_match", "code"), [("to first A", "SKIP_TO_FIRST_ROW"), ("to last C", "SKIP_TARGET_NOT_FOUND")]
 )
-def test_skip_targets_that_fail_on_data(letters: DataFrame, after_match: str, code: str) -> None:
+def test_after_match_skip_both_errors(letters: DataFrame, after_match: str, code: str) -> None:
     matched = letters.match_pattern(
         "A B C?", partition_by="k", order_by="t", define={"C": "false"}, after_match=after_match
     )
@@ -230,36 +227,21 @@ def test_skip_targets_that_fail_on_data(letters: DataFrame, after_match: str, co
 # -- patterns ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("pattern", "define", "expected"), PATTERNS)
+def test_concatenation_alternation_groups_quantifiers_greedy_and_reluctant_empty_branches_and_empty_sub_patterns(
+    letters: DataFrame, pattern: str, define: dict[str, str], expected: list[str]
+) -> None:
+    assert labels(letters, pattern, define=define) == expected
+
+
 @pytest.mark.parametrize(
     ("pattern", "define", "expected"),
     [
-        ("A B", {}, ["AB"] * 3),
-        ("A | A B", {}, ["A"] * 6),
-        ("(A B | C)", {"A": "t = 2"}, ["C", "AB", "C", "C", "C"]),
-        ("A (B | C)+", {"B": "t % 2 = 0", "C": "t % 3 = 0"}, ["ABCB", "AB"]),
-        ("A*", {"A": "t > 2"}, ["", "", "AAAA"]),
-        ("A+? B", {}, ["AB"] * 3),
-        ("A?? B", {}, ["B"] * 6),
-        ("A*? B", {"B": "t = 4"}, ["AAAB"]),
-        ("A{4}", {}, ["AAAA"]),
-        ("A{2,}", {}, ["A" * 6]),
-        ("A{1,4}", {}, ["AAAA", "AA"]),
-        ("A{,2}", {}, ["AA"] * 3),
-        ("A{2,3}? B", {}, ["AAB"] * 2),
-        ("() | A", {}, [""] * 6),
-        ("A (| B)", {}, ["A"] * 6),
-        ("(A | ){2} B", {}, ["AAB"] * 2),
-        ("(A? B?)*", {}, ["ABABAB"]),
-        ("(A*)* B", {"A": "t < 3"}, ["AAB", "B", "B", "B"]),
         ("PERMUTE(A, B, C)", {"A": "t = 3", "B": "t = 1"}, ["BCA"]),
         ("PERMUTE(A, B+)", {"A": "t = 3"}, ["BBA"]),
-        ("^ A B", {}, ["AB"]),
-        ("A B $", {}, ["AB"]),
-        ("(^ A | B $)", {}, ["A", "B"]),
-        ("A{- B -} C", {}, ["ABC"] * 2),
     ],
 )
-def test_patterns(letters: DataFrame, pattern: str, define: dict[str, str], expected: list[str]) -> None:
+def test_permute(letters: DataFrame, pattern: str, define: dict[str, str], expected: list[str]) -> None:
     assert labels(letters, pattern, define=define) == expected
 
 
@@ -277,12 +259,38 @@ def test_permute_beyond_seven_parts_with_match_dependent_conditions(letters: Dat
     assert labels(rows, f"PERMUTE({', '.join(parts)})", define=define) == [parts[::-1]]
 
 
-def test_anchors_and_exclusion_in_all_rows(letters: DataFrame) -> None:
+@pytest.mark.parametrize(
+    ("pattern", "define", "expected"),
+    [
+        ("^ A B", {}, ["AB"]),
+        ("A B $", {}, ["AB"]),
+        ("A (^ B | $)", {}, ["A"]),
+        ("A+ ^ B", {}, []),
+        ("(^ A B $ | C)", {}, ["C"] * 6),
+        ("(^ A | B)+ $", {}, ["ABBBBB"]),
+        ("(^ A | B $)", {}, ["A", "B"]),
+    ],
+)
+def test_anchors_anywhere(letters: DataFrame, pattern: str, define: dict[str, str], expected: list[str]) -> None:
+    assert labels(letters, pattern, define=define) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("^ A {- B+ -} C $", [("A", 1, 4), ("C", 6, 4)]),
+        ("^ {- A B -} (C | D)+ $", [("C", 3, 1), ("C", 4, 1), ("C", 5, 1), ("C", 6, 1)]),
+        ("^ (A {- B -})+ $", [("A", 1, 3), ("A", 3, 3), ("A", 5, 3)]),
+        ("^ {- A B+ -} $", []),
+    ],
+)
+def test_exclusion(letters: DataFrame, pattern: str, expected: list[tuple[Any, ...]]) -> None:
     matched = letters.match_pattern(
-        "^ A {- B+ -} C $", partition_by="k", order_by="t", rows_per_match="all",
+        pattern, partition_by="k", order_by="t", rows_per_match="all",
         measures={"c": "CLASSIFIER()", "n": "RUNNING COUNT(*)", "all_b": "FINAL COUNT(B.*)"},
     )  # fmt: skip
-    assert found(matched) == [("k", 1, "A", 1, 4), ("k", 6, "C", 6, 4)]
+    assert found(matched.select("c", "n", "all_b")) == expected
+    assert [row.t for row in matched.collect()] == [n for _, n, _ in expected]
 
 
 def test_subset(letters: DataFrame) -> None:
@@ -294,49 +302,18 @@ def test_subset(letters: DataFrame) -> None:
     assert found(matched) == [("k", [1, 3], 2, "C", 5), ("k", [4, 6], 5, "C", 11)]
 
 
-def test_quoted_variables_keep_their_case(letters: DataFrame) -> None:
-    matched = letters.match_pattern(
-        '"low" b "Two Words"', partition_by="k", order_by="t", define={'"low"': "t = 1", "b": 't > LAST("low".t)'},
-        rows_per_match="all", measures={"c": "CLASSIFIER()", "x": '"Two Words".t'},
-    )  # fmt: skip
-    assert found(matched) == [("k", 1, "low", None), ("k", 2, "B", None), ("k", 3, "Two Words", 3)]
-
-
-def test_pattern_variable_hides_a_column(spark: SparkSession) -> None:
-    rows = spark.sql("SELECT 'k' AS k, id AS t, named_struct('t', -id) AS a FROM range(3)")
-    assert found(rows.match_pattern("A+", partition_by="k", order_by="t", measures={"x": "LAST(a.t)"})) == [("k", 2)]
-    assert found(rows.match_pattern("B+", partition_by="k", order_by="t", measures={"x": "LAST(a.t)"})) == [("k", -2)]
-
-
 # -- conditions ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("condition", "expected"),
-    [
-        (None, ["AB"] * 3),
-        ("t = 3", ["AB"]),
-        (lambda: F.col("t") == 3, ["AB"]),
-        ("B.t = A.t + 1 AND A.t >= 4", ["AB"]),
-        ("t > PREV(t, 2)", ["AB"] * 2),
-        ("NEXT(t) IS NULL", ["AB"]),
-        ("NEXT(t, 2) = t + 2", ["AB"] * 2),
-        ("PREV(A.t) = t - 2", ["AB"] * 2),
-        ("NEXT(A.t, 2) = t + 1", ["AB"] * 2),
-        ("PREV(FIRST(t), 1) IS NULL", ["AB"]),
-        ("NEXT(LAST(A.t), 1) = t", ["AB"] * 3),
-        ("LAST(t, 1) = t - 1 AND FIRST(t, 1) = t", ["AB"] * 3),
-        ("CLASSIFIER() = 'B' AND CLASSIFIER(A) = 'A' AND PREV(CLASSIFIER()) = 'A'", ["AB"] * 3),
-        ("NEXT(CLASSIFIER()) IS NULL", ["AB"] * 3),
-        ("MATCH_NUMBER() = 2", []),
-        ("MATCH_NUMBER() = 1", ["AB"]),
-        ("COUNT(*) = 2 AND COUNT(A.*) = 1 AND SUM(t) > 6", ["AB"] * 2),
-        ("COALESCE(LAST(C.t), -1) = -1", ["AB"] * 3),
-    ],
-)
-def test_define(letters: DataFrame, condition: Any, expected: list[str]) -> None:
+@pytest.mark.parametrize(("condition", "expected"), CONDITIONS)
+def test_define_optional_other_variables_navigation_aggregates_classifier_match_number(
+    letters: DataFrame, condition: Any, expected: list[str]
+) -> None:
     define = {} if condition is None else {"B": built(condition)}
-    assert labels(letters, "(A B | A C)" if "C." in str(condition) else "A B", define=define) == expected
+    assert (
+        labels(letters, "(A B | A C)" if "C." in str(condition) else "A B", define=define, subset={"U": ["A", "B"]})
+        == expected
+    )
 
 
 def test_running_aggregates_in_define(letters: DataFrame) -> None:
@@ -358,6 +335,31 @@ def test_every_running_aggregate_agrees_with_its_measure(spark: SparkSession) ->
             measures={"at": "LAST(A.t)"},
         ).collect()  # fmt: skip
         assert held[0].at == 5, call
+
+
+def test_any_aggregate_in_measures_with_distinct_filter_order_by_inside_and_user_defined(
+    spark: SparkSession, prices: DataFrame
+) -> None:
+    def spread(values: pd.Series) -> float:
+        return float(values.max() - values.min())
+
+    spark.udf.register("spread", F.pandas_udf(spread, "double"))
+    try:
+        matched = prices.where("k = 'a'").match_pattern(
+            "A B+", partition_by="k", order_by="t",
+            measures={
+                "distinct": "COUNT(DISTINCT v % 3)", "filter": "SUM(v) FILTER (WHERE v > 5)",
+                "ordered": "ARRAY_AGG(v ORDER BY v DESC)", "all_three": "LISTAGG(DISTINCT v % 2) FILTER (WHERE t > 1)",
+                "group": "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY B.v)", "statistics": "ROUND(STDDEV(v), 2)",
+                "by": "MAX_BY(CLASSIFIER(), -t)", "own": "spread(B.v)", "own_of_all": "spread(v)",
+            },
+        )  # fmt: skip
+        assert matched.collect()[0].asDict() == {
+            "k": "a", "distinct": 3, "filter": 30, "ordered": [9, 8, 7, 6, 5, 4], "all_three": "10", "group": 6.0,
+            "statistics": 1.87, "by": "A", "own": 4.0, "own_of_all": 5.0,
+        }  # fmt: skip
+    finally:
+        spark.sql("DROP TEMPORARY FUNCTION spread")
 
 
 def test_running_and_final(letters: DataFrame) -> None:
@@ -391,74 +393,39 @@ def test_within_numbers_and_events(letters: DataFrame, within: Any, inclusive: b
     assert labels(letters, "A+", within=within, inclusive=inclusive) == expected
 
 
-def test_within_time_with_everything_else(spark: SparkSession) -> None:
+@pytest.mark.filterwarnings(ONE_PARTITION)
+@pytest.mark.parametrize("within", ["3 hours", "4 EVENTS"])
+def test_within_time_or_events_together_with_all_of_the_above(spark: SparkSession, within: str) -> None:
     rows = spark.sql("SELECT 'k' AS k, timestamp'2024-01-01' + make_dt_interval(0, id) AS ts, id AS v FROM range(8)")
     matched = rows.match_pattern(
-        "PERMUTE(A, B) {- C* -} (D | E)+",
-        partition_by="k", order_by="ts", subset={"U": ["D", "E"]}, within="3 hours", after_match="to next row",
-        define={"B": "v % 2 = 1", "D": "SUM(U.v) < 9 AND v > LAST(B.v)"}, rows_per_match="all omit empty",
-        measures={"m": "MATCH_NUMBER()", "c": "CLASSIFIER()", "s": "FINAL SUM(U.v)", "x": "ts - FIRST(ts)"},
+        "(PERMUTE(A, B) {- C* -} (D | E)+ | ^ () $)",
+        partition_by="upper(k)", order_by=["ts ASC NULLS LAST", "v DESC"], subset={"U": ["D", "E"]}, within=within,
+        define={"B": "v % 2 = 1", "D": "SUM(U.v) < 9 AND v > LAST(B.v) AND CLASSIFIER(U) = 'D' AND PREV(v) = v - 1"},
+        after_match="to next row", rows_per_match="all omit empty",
+        measures={
+            "m": "MATCH_NUMBER()", "c": "CLASSIFIER()", "s": "FINAL SUM(U.v)", "r": "RUNNING COUNT(U.*)",
+            "x": "ts - FIRST(ts)", "e": "concat(LAST(B.v), '/', PREV(FIRST(U.v)))",
+            "l": "FINAL ARRAY_AGG(v ORDER BY -v)",
+        },
     )  # fmt: skip
     assert matched.where("x > INTERVAL '3' HOUR").count() == 0
-    assert found(matched.where("m = 1").select("v", "c")) == [(0, "A"), (1, "B"), (3, "D")]
-
-
-# -- plan time ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "hint"),
-    [
-        ({"define": {"A": "vv > 1"}}, "there is no column 'vv'"),
-        ({"define": {"A": "v > LAST(A.vv)"}}, "there is no column 'vv'"),
-        ({"measures": {"x": "FIRST(pricee)"}}, "there is no column 'pricee'"),
-        ({"measures": {"x": "Q.v"}}, "neither a pattern variable nor a column"),
-        ({"partition_by": "kk"}, "there is no column 'kk'"),
-        ({"order_by": "tt"}, "there is no column 'tt'"),
-        ({"define": {"A": "v + 1"}}, "takes conditions"),
-        ({"define": {"A": "no_such_function(v)"}}, "no_such_function"),
-        ({"define": {"A": "v > array(v)"}}, "."),
-        ({"measures": {"x": "SUM(k, v)"}}, "."),
-        ({"measures": {"x": "percentile(v)"}}, "."),
-        ({"measures": {"x": "date_add(FIRST(array(v)), 1)"}}, "."),
-        ({"measures": {"x": "COUNT(*) FILTER (WHERE v)"}}, "FILTER takes a condition"),
-        ({"measures": {"x": "SUM(v) || array(v)"}}, "."),
-    ],
-)
-def test_unknown_names_and_types_fail_at_plan_time(prices: DataFrame, arguments: dict[str, Any], hint: str) -> None:
-    given = {"partition_by": "k", "order_by": "t", **arguments}
-    with pytest.raises(SparkcepError, match=hint) as caught:
-        prices.match_pattern("A", **given)
-    assert caught.value.clause
-    assert caught.value.text
-
-
-def test_building_runs_no_spark_job(spark: SparkSession, prices: DataFrame) -> None:
-    tracker = spark.sparkContext.statusTracker()
-    group = f"building {uuid.uuid4()}"
-    spark.sparkContext.setJobGroup(group, "no job may run here")
+    assert found(matched.where("m IN (1, 2)").select("m", "v", "c", "s", "r", "e", "l")) == [
+        (1, 0, "A", 3, 0, None, [3, 2, 1, 0]), (1, 1, "B", 3, 0, None, [3, 2, 1, 0]),
+        (1, 3, "D", 3, 1, "1/2", [3, 2, 1, 0]),
+        (2, 1, "B", 4, 0, None, [4, 3, 2, 1]), (2, 2, "A", 4, 0, None, [4, 3, 2, 1]),
+        (2, 4, "D", 4, 1, "1/3", [4, 3, 2, 1]),
+    ]  # fmt: skip
+    rows.createOrReplaceTempView("hours")
     try:
-        for rows_per_match in ("one", "all with unmatched"):
-            prices.match_pattern(
-                "S DOWN+ UP+", partition_by="k", order_by="t", rows_per_match=rows_per_match, within=10,
-                define={"DOWN": "v < LAST(v, 1)", "UP": "v > PREV(v) AND SUM(UP.v) < 100"},
-                measures={"n": "COUNT(*)", "p": "percentile(v, 0.5)", "l": "listagg(k)", "c": "CLASSIFIER()"},
-            ).explain()  # fmt: skip
-        sparkcep.plan(prices, "A B", partition_by="k", order_by="t").explain()
-        jobs = tracker.getJobIdsForGroup(group)
-        assert list(jobs) == []
-        prices.match_pattern("A", partition_by="k", order_by="t").collect()
-        assert list(tracker.getJobIdsForGroup(group)) != []
+        unit = within if "EVENTS" in within else "INTERVAL '3' HOUR"
+        text = f"""SELECT h.n FROM hours MATCH_RECOGNIZE (ORDER BY ts MEASURES COUNT(*) AS n
+          AFTER MATCH SKIP TO LAST B PATTERN (A+ B) WITHIN {unit}) AS h"""
+        assert found(sparkcep.sql(spark, text)) == [(4,), (4,), (2,)]
     finally:
-        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+        spark.catalog.dropTempView("hours")
 
 
-def test_explain_names_engine_and_conditions(prices: DataFrame) -> None:
-    plain = sparkcep.plan(prices, "S DOWN+ UP+", **FALL_AND_RISE).explain()
-    dependent = sparkcep.plan(prices, "A B", partition_by="k", order_by="t", define={"B": "v > LAST(A.v)"}).explain()
-    assert "sweep" in plain
-    assert "backtrack" in dependent
-    assert "v < PREV(v)" in plain or "DOWN" in plain
+# -- plans ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("condition", "count"), [("t < 0", 200_000), ("t < FIRST(A.t)", 300)])
@@ -475,6 +442,29 @@ def test_linear_time_of_row_only_conditions_and_full_match_dependent_ones(
     assert matched.count() == 0
 
 
-def test_rule_breaking_is_a_binding_error(prices: DataFrame) -> None:
-    with pytest.raises(BindingError):
-        prices.match_pattern("A", partition_by="k", order_by="t", define={"B": "v > 1"})
+@pytest.mark.parametrize(("arguments", "hint"), UNKNOWN)
+def test_unknown_names_and_types_fail_at_plan_time_with_position_and_hint(
+    prices: DataFrame, arguments: dict[str, Any], hint: str
+) -> None:
+    given = {"partition_by": "k", "order_by": "t", **arguments}
+    with pytest.raises(SparkcepError, match=hint) as caught:
+        prices.match_pattern("A", **given)
+    assert caught.value.clause
+    assert caught.value.text
+    assert caught.value.span is not None
+
+
+@pytest.mark.parametrize(
+    ("condition", "engine", "told"),
+    [
+        ("v > PREV(v)", "sweep", "B: bit (behind the window): "),
+        ("v > 3 AND v > LAST(A.v)", "backtrack", "B: bit (before the shuffle): (v > 3); while matching: "),
+    ],
+)
+def test_explain_compiled_program_and_chosen_plan(prices: DataFrame, condition: str, engine: str, told: str) -> None:
+    text = sparkcep.plan(prices, "A B+", partition_by="k", order_by="t", define={"B": condition}).explain()
+    assert f" * {engine}: " in text
+    assert told in text
+    program = text.split("Program:\n")[1].split("\nSlots:")[0].splitlines()
+    assert len(program) > 2
+    assert any("B" in line for line in program)
