@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from sparkcep.engine.matches import Bools, Float64s, Int32s, Int64s, UInt64s
-from sparkcep.syntax.clause import Within
+
+if TYPE_CHECKING:
+    from sparkcep.syntax.clause import Within
 
 ALL, NON_OVERLAPPING, ONE_PER_START, COUNT, GRAPH = range(5)
 
