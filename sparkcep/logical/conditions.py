@@ -190,7 +190,7 @@ class _Splitter:
             )
         if not call.arguments:
             return result(Running("count", None, None, call.rows, BIGINT), "bigint")
-        return self._running_over(function, call, str(call.arguments[0]))
+        return running_over(function, call.rows, str(call.arguments[0]), self.values)
 
     def _running_labels(self, call: Aggregate) -> Value | None:
         """Return COUNT, MIN or MAX of CLASSIFIER(): of the variables that have taken a row."""
@@ -203,32 +203,6 @@ class _Splitter:
         members = range(len(self.clause.names.variables)) if variables is None else sorted(variables)
         firsts = tuple(ClassifierOf(RowReference(RowSet(frozenset({member})), "first")) for member in members)
         return result(Pick(pick, firsts, STRING), "string")  # type: ignore[arg-type]
-
-    def _running_over(self, function: str, call: Aggregate, text: str) -> Value:
-        spark_type = self.values.spark_type(text)
-        if function == "count":
-            text, spark_type, wanted = f"isnotnull({text})", "boolean", "bigint"
-            text = f"nullif({text}, false)"
-        elif function == "avg":
-            wanted = "double"
-            text, spark_type = (text, spark_type) if is_integral(spark_type) else (f"CAST({text} AS DOUBLE)", "double")
-        elif function == "sum":
-            wanted = self._sum_type(spark_type)
-        else:
-            wanted = spark_type
-        operand_type = self.values.slot_type(spark_type)
-        kind = {"count": BIGINT, "avg": DOUBLE}.get(function) or self.values.slot_type(wanted)
-        index = self._operand_index(text, operand_type)
-        return result(Running(function, index, operand_type, call.rows, kind), wanted)  # type: ignore[arg-type]
-
-    def _sum_type(self, spark_type: str) -> str:
-        """Spark's type of a sum; decimals stay 64-bit unscaled values (beyond: NULL)."""
-        digits = decimal_digits(spark_type)
-        if digits is not None:
-            return f"decimal({DECIMAL_DIGITS},{digits[1]})"
-        if is_day_time(spark_type):
-            return "interval day to second"
-        return "double" if spark_type in ("double", "float") else "bigint"
 
     def _warn_if_never_true(self, template: Template, text: str) -> None:
         """``A AS v > LAST(A.v)`` compares a row with itself."""
@@ -246,6 +220,34 @@ class _Splitter:
                     "can never hold, since that row already is the last row of its variable; "
                     "PREV(x) is the row before, LAST(A.x, 1) the A row before",
                 )
+
+
+def running_over(function: str, rows: RowSet, text: str, values: Values) -> Value:
+    """Return COUNT, SUM, AVG, MIN or MAX of `text` over `rows` so far, with the type Spark gives it."""
+    spark_type = values.spark_type(text)
+    if function == "count":
+        text, spark_type, wanted = f"nullif(isnotnull({text}), false)", "boolean", "bigint"
+    elif function == "avg":
+        wanted = "double"
+        text, spark_type = (text, spark_type) if is_integral(spark_type) else (f"CAST({text} AS DOUBLE)", "double")
+    elif function == "sum":
+        wanted = _sum_type(spark_type)
+    else:
+        wanted = spark_type
+    operand_type = values.slot_type(spark_type)
+    kind = {"count": BIGINT, "avg": DOUBLE}.get(function) or values.slot_type(wanted)
+    index = values.operand_index(text, operand_type)
+    return result(Running(function, index, operand_type, rows, kind), wanted)  # type: ignore[arg-type]
+
+
+def _sum_type(spark_type: str) -> str:
+    """Spark's type of a sum; decimals stay 64-bit unscaled values (beyond: NULL)."""
+    digits = decimal_digits(spark_type)
+    if digits is not None:
+        return f"decimal({DECIMAL_DIGITS},{digits[1]})"
+    if is_day_time(spark_type):
+        return "interval day to second"
+    return "double" if spark_type in ("double", "float") else "bigint"
 
 
 def _conjuncts(node: exp.Expression) -> list[exp.Expression]:

@@ -89,12 +89,12 @@ class MeasureBinder:
 
     def _text(self, call: Call, clause: Clause) -> str:
         if isinstance(call, MatchNumberCall):
-            return self._output(Numbered(""))
+            return self.output(Numbered(""))
         if isinstance(call, Navigation):
             return self._gathered(call, clause)
         return self._aggregated(call, clause)
 
-    def _output(self, output: Output) -> str:
+    def output(self, output: Output) -> str:
         """Return the hidden column of an output, shared by equal ones."""
         if output not in self.outputs:
             self.outputs[output] = self.hidden.fresh("m")
@@ -110,7 +110,7 @@ class MeasureBinder:
         else:
             column = self.hidden.located(call, clause.title)
             gathered = Gathered("", column, call.rows, call.end, call.offset, 0, call.final)
-        return self._output(gathered)
+        return self.output(gathered)
 
     # -- aggregates -------------------------------------------------------------------------------
 
@@ -127,7 +127,7 @@ class MeasureBinder:
         if not call.arguments:
             if call.function != "count":
                 raise self._wrong(call, clause, f"{call.function.upper()} takes a column, not rows")
-            return self._output(Aggregated("", "count", None, call.rows, call.final, condition))
+            return self.output(Aggregated("", "count", None, call.rows, call.final, condition))
         argument = call.arguments[0]
         if isinstance(argument, Classifier):
             return None
@@ -138,13 +138,13 @@ class MeasureBinder:
             return self._decimal_average(call, column, condition, spark_type)
         if not _is_native(function, spark_type):
             return None
-        return self._output(Aggregated("", function, column, call.rows, call.final, condition))  # type: ignore[arg-type]
+        return self.output(Aggregated("", function, column, call.rows, call.final, condition))  # type: ignore[arg-type]
 
     def _decimal_average(self, call: Aggregate, column: str, condition: str | None, spark_type: str) -> str:
         """Divide in Spark, rounded to the scale that Spark's own avg has."""
         precision, scale = decimal_digits(spark_type) or (38, 0)
-        total = self._output(Aggregated("", "sum", column, call.rows, call.final, condition))
-        count = self._output(Aggregated("", "count", column, call.rows, call.final, condition))
+        total = self.output(Aggregated("", "sum", column, call.rows, call.final, condition))
+        count = self.output(Aggregated("", "count", column, call.rows, call.final, condition))
         wanted = f"decimal({min(38, precision + 4)},{min(37, scale + 4)})"
         return f"CAST(try_divide({total}, CAST({count} AS decimal(20,0))) AS {wanted})"
 
@@ -155,7 +155,7 @@ class MeasureBinder:
         keys = [self._field(key.expression, fields, clause) for key in call.order_by]
         condition = self.hidden.column(call.filter, clause.title) if call.filter is not None else None
         columns = tuple(fields) or (CLASSIFIER,)
-        array = self._output(Collected("", columns, call.rows, call.final, condition))
+        array = self.output(Collected("", columns, call.rows, call.final, condition))
         direct = over_array(call, array, arguments, keys)
         if direct is not None:
             return direct

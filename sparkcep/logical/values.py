@@ -111,6 +111,14 @@ class Values:
             raise ValueError(refusal(spark_type))
         return found
 
+    def operand_index(self, text: str, kind: SlotType) -> int:
+        """Return the index of the operand column that holds `text`."""
+        return self._operand_index(text, kind)
+
+    def define(self, name: str, value: Value) -> None:
+        """Let a column name stand for a slot."""
+        self._slots[name] = value
+
     def read(self, leaf: Leaf, spark_type: str) -> Read:
         """Return the slot that reads `leaf` as `spark_type`."""
         kind = self.slot_type(spark_type)

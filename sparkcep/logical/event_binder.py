@@ -1,0 +1,426 @@
+"""Binds an event pattern: resolves its names, checks the rules of the language, splits its conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from sparkcep.errors import BindingError, did_you_mean
+from sparkcep.logical.binder import sort_key
+from sparkcep.logical.bound import LogicalMatch, MeasureText
+from sparkcep.logical.event_bound import (
+    EventComponent,
+    EventGap,
+    EventOrder,
+    EventTest,
+    EventVariable,
+    LogicalEvents,
+)
+from sparkcep.logical.event_conditions import Conjunct, ConjunctBinder, RowConditions, conjuncts_of
+from sparkcep.logical.event_measures import default_measures, time_column, written_measures
+from sparkcep.logical.event_orders import Leaf, Order, orders_of
+from sparkcep.logical.event_placement import Placed, Placement, VariableInfo, joined
+from sparkcep.logical.event_text import read_event_expression
+from sparkcep.logical.hidden import HiddenColumns
+from sparkcep.logical.measures import MeasureBinder
+from sparkcep.logical.outputs import Gathered
+from sparkcep.logical.scope import Clause, Names
+from sparkcep.logical.slots import ALL_ROWS, SlotExpression
+from sparkcep.logical.types import TypeOracle
+from sparkcep.syntax.clause import AfterMatch, Fragment, Measure, Within
+from sparkcep.syntax.event_pattern import (
+    ANY_EVENT,
+    Component,
+    EventNode,
+    EventPattern,
+    Group,
+    Negation,
+    Strategy,
+    components_of,
+    parts_of,
+    variables_of,
+)
+from sparkcep.syntax.pattern import Label
+
+DEFAULT_STRATEGY: Strategy = "skip_till_next_match"
+_STEPS: dict[str, Strategy] = {
+    "STRICT": "strict",
+    "NEXT": "skip_till_next_match",
+    "ANY": "skip_till_any_match",
+}
+
+
+def bind_events(
+    pattern: EventPattern,
+    columns: Sequence[str],
+    oracle: TypeOracle,
+    *,
+    types: Mapping[str, Fragment],
+    type_column: str | None,
+    strategy: str | None,
+    within: Within | None,
+    partition_by: tuple[Fragment, ...],
+    order_by: tuple[Fragment, ...],
+    measures: tuple[Measure, ...] = (),
+    aliases: Sequence[str] = (),
+    is_aggregate: Callable[[str], bool] = lambda _name: False,
+    matches: str = "all",
+    inclusive: bool = True,
+) -> LogicalEvents:
+    """Return the meaning of an event pattern over an input with these columns.
+
+    Parameters
+    ----------
+    pattern
+        The pattern as read.
+    columns
+        Names of the input columns.
+    oracle
+        Asks Spark for types; runs no job.
+    types, type_column
+        Predicates by type name; else the column that holds an event's type.
+    strategy, within, measures
+        Arguments: what the text does not say.
+    matches
+        What is to be returned; "count" has no measures.
+    inclusive
+        Whether windows that do not say so include their edge.
+
+    Raises
+    ------
+    BindingError
+        When a rule of the language is broken or a name is unknown.
+    """
+    binder = _Binder(pattern, tuple(columns), oracle, types, type_column, aliases, is_aggregate, inclusive)
+    return binder.bound(strategy, within, partition_by, order_by, measures, matches)
+
+
+class _Binder:
+    def __init__(
+        self,
+        pattern: EventPattern,
+        columns: tuple[str, ...],
+        oracle: TypeOracle,
+        types: Mapping[str, Fragment],
+        type_column: str | None,
+        aliases: Sequence[str],
+        is_aggregate: Callable[[str], bool],
+        inclusive: bool,
+    ) -> None:
+        self.pattern, self.oracle, self.inclusive = pattern, oracle, inclusive
+        self.types, self.type_column = types, type_column
+        self.infos = _infos(pattern.root, frozenset())
+        self.names = Names(tuple(self.infos), {}, columns, tuple(aliases), is_aggregate)
+        self.arrays = {name: info.is_array for name, info in self.infos.items()}
+        self.hidden = HiddenColumns(self.names)
+        oracle.attach(self.hidden)
+        self.rows = RowConditions(self.hidden, oracle)
+        self.text = next((key.source for key in pattern.keys), None)
+        self.default: Strategy = DEFAULT_STRATEGY
+        self.within: Within | None = None
+
+    def bound(
+        self,
+        strategy: str | None,
+        within: Within | None,
+        partition_by: tuple[Fragment, ...],
+        order_by: tuple[Fragment, ...],
+        measures: tuple[Measure, ...],
+        matches: str,
+    ) -> LogicalEvents:
+        """Bind everything."""
+        self.default = _strategy(self.pattern.strategy, strategy)
+        self.within = self._window(_one_window(self.pattern.within, within))
+        if not components_of(self.pattern.root):
+            raise BindingError("NO_EVENT", "a pattern needs an event that happens", clause="PATTERN")
+        if not order_by:
+            raise _missing_order()
+        orders, placement = self._orders()
+        bound_orders = tuple(self._order(order, placement) for order in orders)
+        keys = tuple(self._key(key) for key in self.pattern.keys)
+        binder = MeasureBinder(self.names, self.hidden, self.oracle)
+        time = time_column(self.hidden) if any(not gap.after for o in bound_orders for gap in o.gaps) else None
+        texts = () if matches == "count" else self._measures(binder, order_by, partition_by, measures, time)
+        read_time = any(isinstance(o, Gathered) and o.column == time for o in binder.outputs)
+        return LogicalEvents(
+            match=self._match(binder, texts, partition_by, order_by),
+            variables=tuple(
+                EventVariable(name, info.label, info.is_array, info.is_negated) for name, info in self.infos.items()
+            ),
+            orders=bound_orders,
+            keys=keys,
+            operands=tuple(self.hidden.operands),
+            within=self.within,
+            time=time if read_time else None,
+        )
+
+    def _match(
+        self,
+        binder: MeasureBinder,
+        texts: tuple[MeasureText, ...],
+        partition_by: tuple[Fragment, ...],
+        order_by: tuple[Fragment, ...],
+    ) -> LogicalMatch:
+        hidden = self.hidden
+        return LogicalMatch(
+            pattern=Label(next(iter(self.infos))),
+            variables=tuple(self.infos),
+            subsets={},
+            partition_by=partition_by,
+            order_by=tuple(map(sort_key, order_by)),
+            rows_per_match="one",
+            after_match=AfterMatch(),
+            skip_rows=None,
+            within=None,
+            conditions=self.rows.bound(),
+            slots=None,
+            hidden=tuple(hidden.computed.values()),
+            numbered=tuple(hidden.numbered.values()),
+            neighbours=tuple(hidden.neighbours.values()),
+            measures=texts,
+            outputs=binder.named_outputs(),
+            late_aggregates=tuple(binder.late),
+            bare_columns=tuple(binder.bare),
+            prefix=hidden.prefix,
+        )
+
+    def _measures(
+        self,
+        binder: MeasureBinder,
+        order_by: tuple[Fragment, ...],
+        partition_by: tuple[Fragment, ...],
+        measures: tuple[Measure, ...],
+        time: str | None,
+    ) -> tuple[MeasureText, ...]:
+        if self.pattern.returns and measures:
+            raise BindingError(
+                "CONTRADICTION",
+                "the text has a RETURN, and measures= is given too",
+                clause="RETURN",
+                allowed="one of the two",
+            )
+        wanted = measures or self.pattern.returns
+        if wanted:
+            listed = written_measures(wanted, self.names, self.infos)
+        else:
+            variables = [variable for variable in variables_of(self.pattern.root) if variable.name in self.infos]
+            order = sort_key(order_by[0]).expression
+            listed = default_measures(variables, self.infos, self.names.columns, order, time)
+        _check_names(listed, partition_by)
+        texts = []
+        for measure in listed:
+            if time is not None and measure.expression.text == time:
+                name = binder.output(Gathered("", time, ALL_ROWS, "last"))
+                texts.append(MeasureText(measure.name, name, f"RETURN {measure.name}"))
+            else:
+                texts.append(replace(binder.bind(measure), clause=f"RETURN {measure.name}"))
+        return tuple(texts)
+
+    # -- windows, keys, types -------------------------------------------------------------------
+
+    def _window(self, within: Within | None) -> Within | None:
+        if within is None:
+            return None
+        chosen = within if self.inclusive else replace(within, inclusive=False)
+        least = 1 if chosen.unit == "events" else 0
+        amount = float(chosen.amount)
+        if amount < least or (amount == least and not chosen.inclusive):
+            raise BindingError(
+                "WRONG_WITHIN",
+                f"a window of {within.amount} can never hold"
+                + ("" if chosen.inclusive else " when its edge is excluded"),
+                clause="WITHIN",
+                text=self.text,
+                span=within.span if self.text else None,
+                found=str(within.amount),
+            )
+        return chosen
+
+    def _key(self, key: Fragment) -> str:
+        clause = Clause("WHERE", key, self.names)
+        try:
+            self.oracle.types([key.text], clause="WHERE")
+        except BindingError as error:
+            raise clause.located(error) from None
+        return self.hidden.column(key.text, "WHERE")
+
+    def _type_bits(self, node: Component | Negation) -> tuple[int, ...]:
+        """Return the bit of a type; none for the type of any event."""
+        name = node.type_name
+        if name in self.types:
+            clause = Clause(f"TYPE {name}", self.types[name], self.names)
+            return (self.rows.bit(self.types[name].text, clause, name),)
+        if name == ANY_EVENT:
+            return ()
+        if self.type_column is None:
+            raise BindingError(
+                "UNKNOWN_TYPE",
+                f"nobody says which events are of type {name}",
+                clause="PATTERN",
+                text=self.text,
+                span=node.type_span if self.text else None,
+                found=name,
+                allowed=(*self.types, ANY_EVENT),
+                hint=did_you_mean(name, tuple(self.types))
+                or f"types={{'{name}': 'event = …'}}, or type_column= the column that holds it",
+            )
+        column = self.names.column(self.type_column) or self.type_column
+        quoted, literal = column.replace("`", "``"), name.replace("\\", "\\\\").replace("'", "\\'")
+        text = f"`{quoted}` = '{literal}'"
+        return (self.rows.bit(text, Clause("type_column", Fragment(text), self.names), name),)
+
+    # -- orders ----------------------------------------------------------------------------------
+
+    def _strategy_of(self, component: Component) -> Strategy:
+        return _STEPS[component.strategy] if component.strategy else self.default
+
+    def _orders(self) -> tuple[list[Order], Placement]:
+        conjuncts: list[Conjunct] = []
+        for condition in self.pattern.conditions:
+            if isinstance(condition, Fragment):
+                conjuncts += conjuncts_of(condition, "WHERE", self.names, self.arrays)
+        placement = Placement(conjuncts, self.infos, ConjunctBinder(tuple(self.infos), self.rows))
+        orders = orders_of(self.pattern.root, self._strategy_of, self.text)
+        for conjunct in conjuncts:
+            if not any(conjunct.variables <= order.names for order in orders):
+                names = ", ".join(self.infos[name].label for name in sorted(conjunct.variables))
+                raise conjunct.error(
+                    "NO_BRANCH", f"no branch of the pattern binds all of {names}", hint="they exclude each other"
+                )
+        followers = {leaf.name for order in orders for k, leaf in enumerate(order.components) if order.before[k]}
+        for component in components_of(self.pattern.root):
+            if component.within is not None and component.variable.name not in followers:
+                raise self._at(
+                    component, "WRONG_WITHIN", f"WITHIN of {component.variable.label} counts from the step before it",
+                    hint="a window of the whole match stands behind the pattern",
+                )  # fmt: skip
+        return orders, placement
+
+    def _at(self, node: Component | Negation, code: str, message: str, hint: str | None = None) -> BindingError:
+        return BindingError(
+            code, message, clause="PATTERN", text=self.text, span=node.span if self.text else None, hint=hint
+        )
+
+    def _order(self, order: Order, placement: Placement) -> EventOrder:
+        placed = placement.placed(order)
+        components = tuple(
+            self._component(order, k, leaf, conjuncts)
+            for k, (leaf, conjuncts) in enumerate(zip(order.components, placed, strict=True))
+        )
+        return EventOrder(components, order.before, tuple(self._gap(order, placement, *gap) for gap in order.gaps))
+
+    def _component(self, order: Order, k: int, leaf: Leaf, placed: Placed) -> EventComponent:
+        node = leaf.node
+        assert isinstance(node, Component)
+        bits = self._type_bits(node)
+        begin, take, leave = joined(placed.begin), joined(placed.take), joined(placed.leave)
+        return EventComponent(
+            variable=self.names.variables.index(leaf.name),
+            least=max(1, node.quantifier.minimum if node.quantifier else 1),
+            most=node.quantifier.maximum if node.quantifier else 1,
+            is_loop=node.is_loop,
+            strategy=self._strategy_of(node),
+            begin=EventTest((*bits, *begin.bits), begin.slots),
+            take=EventTest((*bits, *take.bits), take.slots),
+            leave=_only_slots(leave),
+            until=self._until(node),
+            within=self._window(node.within) if order.before[k] else None,
+        )
+
+    def _until(self, node: Component) -> EventTest | None:
+        if node.until is None:
+            return None
+        clause = Clause(f"UNTIL of {node.variable.label}", node.until, self.names)
+        template = read_event_expression(clause, self.arrays)
+        placeholders = {f"__event_{n}": reference for n, reference in enumerate(template.references)}
+        by_id = {id(reference): name for name, reference in placeholders.items()}
+        text = template.spliced(lambda reference: by_id[id(reference)])
+        conjunct = Conjunct(clause, text, tuple(placeholders.items()))
+        return joined([ConjunctBinder(tuple(self.infos), self.rows).test(conjunct, lambda _: False)])
+
+    def _gap(
+        self, order: Order, placement: Placement, leaf: Leaf, before: frozenset[int], after: frozenset[int]
+    ) -> EventGap:
+        node = leaf.node
+        assert isinstance(node, Negation)
+        if not (before and after) and self.within is None and node.within is None:
+            raise self._at(
+                node, "MISSING_WITHIN", f"~{node.variable.label} stands at an end of its sequence and needs a window",
+                hint=f"WITHIN behind the pattern, or ~({node.type_name} {node.variable.label}) WITHIN 10 minutes",
+            )  # fmt: skip
+        witness = placement.witness(order, leaf.name)
+        return EventGap(
+            variable=self.names.variables.index(leaf.name),
+            before=before,
+            after=after,
+            witness=EventTest((*self._type_bits(node), *witness.bits), witness.slots),
+            within=self._window(node.within),
+        )
+
+
+def _only_slots(test: EventTest) -> SlotExpression | None:
+    """Return the condition on leaving a loop; it reads nothing but what has been taken."""
+    assert not test.bits
+    return test.slots
+
+
+def _infos(node: EventNode, groups: frozenset[int]) -> dict[str, VariableInfo]:
+    """Return the variables below a node, in text order."""
+    if isinstance(node, Component):
+        return {node.variable.name: VariableInfo(node.variable.label, groups, node.is_loop, False)}
+    if isinstance(node, Negation):
+        return {node.variable.name: VariableInfo(node.variable.label, groups, False, True)}
+    inside = groups | {node.span.start} if isinstance(node, Group) and _repeats(node) else groups
+    found: dict[str, VariableInfo] = {}
+    for part in parts_of(node):
+        found |= _infos(part, inside)
+    return found
+
+
+def _repeats(group: Group) -> bool:
+    return group.quantifier is not None and group.quantifier.repeats
+
+
+def _strategy(text: Strategy | None, argument: str | None) -> Strategy:
+    if text is not None and argument is not None and text != argument:
+        raise BindingError(
+            "CONTRADICTION",
+            f"the text says {text}, the argument strategy={argument!r}",
+            clause="strategy",
+            found=argument,
+            hint="say it once",
+        )
+    return text or argument or DEFAULT_STRATEGY  # type: ignore[return-value]
+
+
+def _one_window(text: Within | None, argument: Within | None) -> Within | None:
+    if text is not None and argument is not None and replace(text, span=argument.span) != argument:
+        raise BindingError(
+            "CONTRADICTION", "WITHIN of the text and within= differ", clause="WITHIN", hint="say it once"
+        )
+    return text if text is not None else argument
+
+
+def _missing_order() -> BindingError:
+    return BindingError(
+        "MISSING_ORDER",
+        "a pattern needs an order of events",
+        clause="ORDER BY",
+        allowed="order_by=[…] with at least one column",
+        hint="name the column that says when an event happened",
+    )
+
+
+def _check_names(measures: Sequence[Measure], partition_by: Sequence[Fragment]) -> None:
+    """Refuse two columns of one name."""
+    seen = {key.text.strip("`").lower() for key in partition_by}
+    for measure in measures:
+        if measure.name.lower() in seen:
+            raise BindingError(
+                "DUPLICATE_COLUMN",
+                f"the result would have two columns '{measure.name}'",
+                clause="RETURN",
+                found=measure.name,
+                hint="RETURN names the columns; so does another variable name",
+            )
+        seen.add(measure.name.lower())

@@ -1,0 +1,221 @@
+"""A pattern as the union of sequences: optional parts, OR, AND and rounds of groups spelled out.
+
+Under skip-till-any the parts of an AND may interleave: such an order stays open, a partial one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sparkcep.errors import BindingError
+from sparkcep.syntax.event_pattern import Component, EventNode, Group, Negation, Strategy
+
+MOST_ORDERS = 500
+ANY: Strategy = "skip_till_any_match"
+Rounds: TypeAlias = frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A component or a negation in one round of each repeated group around it (group and round)."""
+
+    node: Component | Negation
+    rounds: Rounds
+
+    @property
+    def name(self) -> str:
+        """The variable's normal name."""
+        return self.node.variable.name
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Members one after the other, or in any order."""
+
+    ordered: bool
+    members: tuple[_Structure, ...]
+
+
+_Structure: TypeAlias = Leaf | _Block
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One way to read the pattern.
+
+    Attributes
+    ----------
+    components
+        Positive parts.
+    before
+        For each the components that must have taken all their events before.
+    gaps
+        Negations, each with the components before and after it.
+    """
+
+    components: tuple[Leaf, ...]
+    before: tuple[frozenset[int], ...]
+    gaps: tuple[tuple[Leaf, frozenset[int], frozenset[int]], ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables it binds, negated ones among them."""
+        return frozenset(leaf.name for leaf in (*self.components, *(gap for gap, _, _ in self.gaps)))
+
+    @property
+    def is_sequence(self) -> bool:
+        """Whether every component has its place."""
+        return all(before == frozenset(range(place)) for place, before in enumerate(self.before))
+
+
+def orders_of(root: EventNode, strategy_of: Callable[[Component], Strategy], text: str | None) -> list[Order]:
+    """Return all orders of a pattern that bind something.
+
+    Parameters
+    ----------
+    strategy_of
+        The strategy of a component.
+    text
+        The source, for messages.
+
+    Raises
+    ------
+    BindingError
+        UNBOUNDED_GROUP, PATTERN_TOO_LARGE.
+    """
+    found: dict[Order, None] = {}
+    for structure in _expand(root, frozenset(), text):
+        if structure is None:
+            continue
+        parts = [leaf.node for leaf in _leaves(structure) if isinstance(leaf.node, Component)]
+        if not parts:
+            continue
+        interleaves = _is_parallel(structure) and all(strategy_of(part) == ANY for part in parts)
+        for chosen in [structure] if interleaves else _sequences(structure):
+            found[_order(chosen)] = None
+            if len(found) > MOST_ORDERS:
+                raise _too_large(text)
+    return list(found)
+
+
+def _expand(node: EventNode, rounds: Rounds, text: str | None) -> list[_Structure | None]:
+    """Return the variants of a part; None is the absent one."""
+    if isinstance(node, Negation):
+        return [Leaf(node, rounds)]
+    if isinstance(node, Component):
+        present: list[_Structure | None] = [Leaf(node, rounds)]
+        return [None, *present] if node.quantifier is not None and node.quantifier.minimum == 0 else present
+    return _limited(_expand_group(node, rounds, text), text)
+
+
+def _expand_group(node: Group, rounds: Rounds, text: str | None) -> Iterator[_Structure | None]:
+    least, most = (node.quantifier.minimum, node.quantifier.maximum) if node.quantifier else (1, 1)
+    if most is None:
+        raise BindingError(
+            "UNBOUNDED_GROUP",
+            "a group of several parts that repeats without end is not supported yet",
+            clause="PATTERN",
+            text=text,
+            span=node.quantifier.span if node.quantifier else node.span,
+            found=f"{node.operator}(…){node.quantifier}",
+            allowed="a loop over one type, A+ a[]; a group that repeats up to m times",
+            hint=f"{node.operator}(…){{{least},{max(least, 5)}}}",
+        )
+    for count in range(least, most + 1):
+        number = node.span.start
+        own = [rounds | {(number, n)} if most > 1 else rounds for n in range(count)]
+        choices = [_limited(_one_round(node, each, text), text) for each in own]
+        for chosen in itertools.product(*choices):
+            yield _block(True, chosen)
+
+
+def _one_round(node: Group, rounds: Rounds, text: str | None) -> Iterator[_Structure | None]:
+    if node.operator == "OR":
+        for part in node.parts:
+            yield from _expand(part, rounds, text)
+        return
+    for chosen in itertools.product(*(_expand(part, rounds, text) for part in node.parts)):
+        yield _block(node.operator == "SEQ", chosen)
+
+
+def _limited(found: Iterable[_Structure | None], text: str | None) -> list[_Structure | None]:
+    listed = list(itertools.islice(found, MOST_ORDERS + 1))
+    if len(listed) > MOST_ORDERS:
+        raise _too_large(text)
+    return listed
+
+
+def _too_large(text: str | None) -> BindingError:
+    return BindingError(
+        "PATTERN_TOO_LARGE",
+        f"the pattern stands for more than {MOST_ORDERS} sequences",
+        clause="PATTERN",
+        text=text,
+        hint="fewer parts in AND, fewer optional parts, or smaller {n,m} of groups",
+    )
+
+
+def _block(ordered: bool, chosen: Iterable[_Structure | None]) -> _Structure | None:
+    members = tuple(member for member in chosen if member is not None)
+    return _Block(ordered, members) if members else None
+
+
+def _leaves(structure: _Structure) -> Iterator[Leaf]:
+    if isinstance(structure, Leaf):
+        yield structure
+        return
+    for member in structure.members:
+        yield from _leaves(member)
+
+
+def _is_parallel(structure: _Structure) -> bool:
+    if isinstance(structure, Leaf):
+        return False
+    return (not structure.ordered and len(structure.members) > 1) or any(map(_is_parallel, structure.members))
+
+
+def _sequences(structure: _Structure) -> Iterator[_Structure]:
+    """Yield a structure with its AND blocks in all orders."""
+    if isinstance(structure, Leaf):
+        yield structure
+        return
+    arranged = [structure.members] if structure.ordered else itertools.permutations(structure.members)
+    for members in arranged:
+        for chosen in itertools.product(*(list(_sequences(member)) for member in members)):
+            yield _Block(True, tuple(chosen))
+
+
+def _order(structure: _Structure) -> Order:
+    leaves = list(_leaves(structure))
+    precedence = _precedence(structure)
+    place = {id(leaf): k for k, leaf in enumerate(leaf for leaf in leaves if isinstance(leaf.node, Component))}
+
+    def neighbours(leaf: Leaf, *, earlier: bool) -> frozenset[int]:
+        pairs = [(other, leaf) if earlier else (leaf, other) for other in leaves]
+        return frozenset(
+            place[id(other)]
+            for other, pair in zip(leaves, pairs, strict=True)
+            if id(other) in place and (id(pair[0]), id(pair[1])) in precedence
+        )
+
+    components = [leaf for leaf in leaves if id(leaf) in place]
+    gaps = [leaf for leaf in leaves if id(leaf) not in place]
+    return Order(
+        tuple(components),
+        tuple(neighbours(leaf, earlier=True) for leaf in components),
+        tuple((gap, neighbours(gap, earlier=True), neighbours(gap, earlier=False)) for gap in gaps),
+    )
+
+
+def _precedence(structure: _Structure) -> set[tuple[int, int]]:
+    """Return the pairs of leaves of which the first stands before the second."""
+    if isinstance(structure, Leaf):
+        return set()
+    found = set().union(*map(_precedence, structure.members))
+    if structure.ordered:
+        for one, other in itertools.combinations(structure.members, 2):
+            found |= {(id(a), id(b)) for a in _leaves(one) for b in _leaves(other)}
+    return found
