@@ -22,6 +22,7 @@ from sparkcep.engine.sweep import sweep
 from sparkcep.errors import MatchError
 from sparkcep.logical.outputs import OutputRows
 from sparkcep.logical.slots import Operand
+from sparkcep.spark.places import partition_text, row_text
 
 if TYPE_CHECKING:
     from sparkcep.engine.program import Program
@@ -46,8 +47,10 @@ class MatchTask:
         The first order column, if WITHIN measures it; `order_name` is the user's name for it.
     columns
         Names of the batches' columns, which may arrive numbered.
-    keys
-        Partition columns, for messages.
+    keys, key_texts
+        Partition columns and the user's words for them, for messages.
+    told
+        The first order column, if the batches hold it, for messages.
     target
         The skip target's name, for messages.
     """
@@ -65,6 +68,8 @@ class MatchTask:
     output: OutputRows
     columns: tuple[str, ...]
     keys: tuple[str, ...]
+    key_texts: tuple[str, ...]
+    told: str | None
     target: str | None
 
     @property
@@ -100,6 +105,7 @@ class RowMatcher:
         self.next_number = 1
         self.continued = False
         self.covered = 0
+        self.released = 0
 
     def push(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Take a batch; match what is complete once enough rows have come."""
@@ -137,7 +143,7 @@ class RowMatcher:
         self._begin_group()
 
     def _begin_group(self) -> None:
-        self.continued, self.next_number, self.covered = False, 1, 0
+        self.continued, self.next_number, self.covered, self.released = False, 1, 0, 0
 
     def _match_open(self) -> Iterator[pa.RecordBatch]:
         """Match the starts of the open group whose window is closed, and let their rows go."""
@@ -148,6 +154,7 @@ class RowMatcher:
             self.next_number = matches.next_number
             last_end = int(matches.end.max()) if len(matches.end) else 0
             self.covered = max(last_end, self.covered) - matches.resume
+            self.released += matches.resume
             self._keep(table.slice(matches.resume))
 
     def _keep(self, rest: pa.Table) -> None:
@@ -203,9 +210,10 @@ class RowMatcher:
         column = table.column(self.task.order)
         if column.null_count:
             row = int(np.flatnonzero(column.is_null().to_numpy())[0])
+            where = f"row {self._position(table, row):,} of {self._partition(table, row)}"
             raise MatchError(
                 "NULL_ORDER_VALUE",
-                f"WITHIN measures '{self.task.order_name}', which is NULL in partition {self._partition(table, row)}",
+                f"WITHIN measures '{self.task.order_name}', which is NULL in {where}",
                 clause="WITHIN",
                 found="NULL",
                 hint="filter such rows, or pass null_order_value='drop'",
@@ -213,25 +221,38 @@ class RowMatcher:
         return order_values(column)  # type: ignore[return-value]
 
     def _partition(self, table: pa.Table, row: int) -> str:
-        """Name the partition of a row: ``tail_number = N14228``."""
-        keys = [f"{name} = {table.column(name)[row].as_py()!r}" for name in self.task.keys]
-        return ", ".join(keys) if keys else "(the only one)"
+        columns = zip(self.task.key_texts, self.task.keys, strict=True)
+        return partition_text((text, table.column(name)[row].as_py()) for text, name in columns)
+
+    def _position(self, table: pa.Table, row: int) -> int:
+        """Return the position of a row in its partition, counted from one; rows already let go count."""
+        starts = group_starts(table.column(self.task.masks[0]))
+        before = starts[starts <= row]
+        return row + 1 - int(before[-1]) if len(before) else row + 1 + self.released
+
+    def _row(self, table: pa.Table, row: int) -> str:
+        number, told = self._position(table, row), self.task.told
+        return (
+            row_text(number)
+            if told is None
+            else row_text(number, self.task.order_name, table.column(told)[row].as_py())
+        )
 
     def _told(self, fault: SearchFault, table: pa.Table) -> MatchError:
-        partition = self._partition(table, fault.row)
-        place = f"partition {partition}, match {fault.number}"
+        row, partition = self._row(table, fault.row), self._partition(table, fault.row)
+        match = f"match {fault.number:,} from {row} of {partition}"
         if fault.kind == "budget":
             return MatchError(
                 "WORK_BUDGET_EXCEEDED",
-                f"more than {self.task.search.max_steps:,} steps in {place}",
+                f"more than {self.task.search.max_steps:,} steps in search of {match}",
                 clause="PATTERN",
                 hint="add WITHIN, narrow the first variable's condition, or raise Options(max_steps=…)",
             )
-        target = self.task.target
-        what = "took no row" if fault.kind == "target not bound" else "is the first row of the match: no progress"
+        target, unbound = self.task.target, fault.kind == "target not bound"
+        what = f"took no row in {match}" if unbound else f"is the first row of {match}, so the search cannot move on"
         return MatchError(
-            "SKIP_TARGET_NOT_FOUND" if fault.kind == "target not bound" else "SKIP_TO_FIRST_ROW",
-            f"AFTER MATCH SKIP TO {target}: {target} {what} ({place})",
+            "SKIP_TARGET_NOT_FOUND" if unbound else "SKIP_TO_FIRST_ROW",
+            f"AFTER MATCH SKIP TO {target}: {target} {what}",
             clause="AFTER MATCH SKIP",
             found=target,
             hint="skip to a variable that every match has behind its first row, or to the next row",

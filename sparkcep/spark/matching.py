@@ -84,6 +84,8 @@ def match_task(match: LogicalMatch, prepared: Prepared, plan: Compiled, options:
         output=output_rows(match, prepared),
         columns=tuple(prepared.frame.columns),
         keys=prepared.keys,
+        key_texts=prepared.key_texts,
+        told=prepared.told,
         target=match.after_match.target,
     )
 

@@ -71,6 +71,10 @@ class Prepared:
         Columns handed on to the result.
     originals
         Types of the columns before any was changed to cross into Python.
+    key_texts
+        The user's words for the partition columns.
+    told
+        The first order column, if it is there, to tell rows by in messages.
     """
 
     frame: DataFrame
@@ -81,6 +85,8 @@ class Prepared:
     passed: tuple[str, ...]
     originals: dict[str, T.DataType]
     decided: str | None = None
+    key_texts: tuple[str, ...] = ()
+    told: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +132,7 @@ class Preparation:
         self.alias = source.alias
         self.inputs = list(source.frame.columns)
         self.aliased = source.frame.alias(source.alias) if source.alias else source.frame
+        self.key_texts: dict[str, str] = {}
 
     def prepared(self) -> Prepared:
         """Return the frame; runs no job."""
@@ -144,8 +151,21 @@ class Preparation:
         passed = self._passed(keys, orders)
         kinds = {field.name: field.dataType for field in frame.schema.fields}
         self._check_classes(kinds)
-        sent = self._sent(frame, kinds, masks, [name for name in (within, decided) if name is not None], passed)
-        return Prepared(sent, keys, within, kinds[within] if within else None, masks, passed, kinds, decided)
+        told = self._told(orders[0], kinds)
+        times = [name for name in (within, decided, told) if name is not None]
+        sent = self._sent(frame, kinds, masks, times, passed)
+        return Prepared(
+            sent,
+            keys,
+            within,
+            kinds[within] if within else None,
+            masks,
+            passed,
+            kinds,
+            decided,
+            tuple(self.key_texts.values()),
+            told or within,
+        )
 
     # -- before the shuffle ---------------------------------------------------------------------
 
@@ -163,6 +183,7 @@ class Preparation:
                     hint="give the key a name of its own: expression AS name",
                 )
             columns[name] = column
+            self.key_texts.setdefault(name, _key_text(fragment.text, name))
         return tuple(columns), columns
 
     def _selected(self, text: str, clause: str) -> tuple[Column, str]:
@@ -352,6 +373,11 @@ class Preparation:
             )
         return first.name
 
+    def _told(self, first: OrderColumn, kinds: dict[str, T.DataType]) -> str | None:
+        """Return the order column if a row may have to be named, which only a skip target can make necessary."""
+        skips = self.match.after_match.target is not None
+        return first.name if skips and first.name is not None and not hidden_interval(kinds[first.name]) else None
+
     def _tells_decisions(self) -> bool:
         """Whether the time at which a match was decided is asked for, or orders the matches."""
         events = self.events
@@ -401,6 +427,11 @@ def _named(first: OrderColumn) -> str:
             hint="write the first order as text, order_by=['expression DESC'], or filter such rows before",
         )
     return first.name
+
+
+def _key_text(text: str, name: str) -> str:
+    """Return what the user calls a key: its alias or column, else the expression as written."""
+    return name if text.rstrip("`").lower().endswith(name.lower()) else text
 
 
 def _window(keys: tuple[str, ...], orders: tuple[OrderColumn, ...]) -> WindowSpec:

@@ -112,3 +112,15 @@ def test_building_runs_no_spark_job(spark: SparkSession, prices: DataFrame) -> N
 def test_rule_breaking_is_a_binding_error(prices: DataFrame) -> None:
     with pytest.raises(BindingError):
         prices.match_pattern("A", partition_by="k", order_by="t", define={"B": "v > 1"})
+
+
+def test_errors_on_data_count_rows_that_were_let_go(spark: SparkSession) -> None:
+    """With WITHIN a long partition is matched in parts; positions still count from its first row."""
+    rows = spark.sql("SELECT 'k' AS k, id AS t FROM range(140000)")
+    matched = rows.match_pattern(
+        "A (B | C)", partition_by="k", order_by="t", within=10, after_match="to last C",
+        define={"A": "t % 50000 = 0", "B": "t = 100001"},
+    )  # fmt: skip
+    told = r"C took no row in match 3 from row 100,001 \(t = 100000\) of partition k = 'k'"
+    with pytest.raises(Exception, match=told):
+        matched.collect()

@@ -40,7 +40,8 @@ def events(spark: SparkSession) -> Iterator[DataFrame]:
 def matched(events: DataFrame, arguments: dict[str, Any]) -> DataFrame:
     given = dict(arguments)
     keyed = {} if "MATCH_RECOGNIZE" in given["pattern"] else {"partition_by": "user_id", "order_by": "ts"}
-    return events.match_pattern(given.pop("pattern"), **{**keyed, **given})
+    options = sparkcep.Options(max_steps=given.pop("max_steps")) if "max_steps" in given else None
+    return events.match_pattern(given.pop("pattern"), options=options, **{**keyed, **given})
 
 
 def call(arguments: dict[str, Any]) -> str:

@@ -88,10 +88,31 @@ FROM events MATCH_RECOGNIZE (
     "sql_unclosed_clause": "SELECT * FROM events MATCH_RECOGNIZE (ORDER BY ts PATTERN (A B) DEFINE B AS price > 1",
 }
 
-# What only data can show: our part of the message that a Python worker sends.
+# What only data can show: our part of the message that a Python worker sends; max_steps is one of the options.
 ON_DATA: dict[str, dict[str, Any]] = {
     "null_order_value": {"pattern": "A B", "within": "1 hour"},
-    "skip_to_first_row": {"pattern": "A B", "order_by": ["ts", "event"], "after_match": "to first A"},
+    "null_order_value_nulls_last": {"pattern": "A B", "order_by": "ts NULLS LAST", "within": "1 hour"},
+    "work_budget": {
+        "pattern": "(A* B?)* C",
+        "define": {"A": "price > FIRST(volume)", "C": "price < FIRST(volume)"},
+        "max_steps": 9,
+    },
+    "work_budget_with_within": {
+        "pattern": "(A* B?)* C",
+        "partition_by": ["volume > 0", "event = 'x' AS other"],
+        "order_by": "price",
+        "define": {"A": "price > FIRST(volume)", "C": "price < FIRST(volume)"},
+        "within": 100,
+        "max_steps": 9,
+    },
+    "skip_to_unbound_variable_later": {
+        "pattern": "A (B | C)",
+        "partition_by": "date(coalesce(ts, timestamp'2024-01-01 00:00:00')) AS day",
+        "order_by": "ts NULLS LAST",
+        "define": {"A": "price = 12", "B": "false"},
+        "after_match": "to last B",
+    },
+    "skip_to_first_row": {"pattern": "A B", "order_by": ["volume", "event"], "after_match": "to first A"},
     "skip_to_unbound_variable": {"pattern": "A (B | C)", "define": {"B": "price > 99"}, "after_match": "to last B"},
 }
 
