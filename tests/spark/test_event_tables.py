@@ -56,7 +56,7 @@ class EverySplit:
         whole = self.found(rows, rows.num_rows)
         for size in ROWS_PER_PUSH:
             split = self.found(rows, size)
-            assert split == whole, f"{size} rows per push: {split}, whole: {whole}"
+            assert repr(split) == repr(whole), f"{size} rows per push: {split}, whole: {whole}"
         yield from self.driven(rows, rows.num_rows)
 
     def found(self, rows: pa.Table, size: int) -> list[Any]:
