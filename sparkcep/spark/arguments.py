@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame
 
 from sparkcep.errors import PatternSyntaxError
 from sparkcep.spark.prepare import Source
+from sparkcep.spark.types import quoted
 from sparkcep.syntax.builder import Pattern
 from sparkcep.syntax.clause import Definition, Fragment, MatchRecognize, Measure, Subset
 from sparkcep.syntax.durations import parse_within
@@ -193,7 +194,7 @@ class _RowReader(ArgumentReader):
         assert not isinstance(pattern, EventPattern | Pattern)
         clause = MatchRecognize(
             pattern=pattern,
-            partition_by=tuple(self.fragment(item) for item in listed(given.partition_by)),
+            partition_by=tuple(self._key(item) for item in listed(given.partition_by)),
             order_by=tuple(self.order(item) for item in listed(given.order_by)),
             measures=tuple(Measure(name, self.fragment(text)) for name, text in (given.measures or {}).items()),
             subsets=tuple(self._subset(name, members) for name, members in (given.subset or {}).items()),
@@ -206,6 +207,13 @@ class _RowReader(ArgumentReader):
         if given.within is not None:
             clause = replace(clause, within=parse_within(given.within, given.inclusive))
         return clause, Source(self.frame, self.columns, None, self.sort_orders, drop)
+
+    def _key(self, item: Expression) -> Fragment:
+        """Return a key as text; one made of a Column has Spark's name for it."""
+        fragment = self.fragment(item)
+        if isinstance(item, str) or not fragment.text.startswith(self.prefix):
+            return fragment
+        return Fragment(f"{fragment.text} AS {quoted(self.frame.select(item).columns[0])}")
 
     def _subset(self, name: str, members: Sequence[str]) -> Subset:
         listed = [members] if isinstance(members, str) else members

@@ -57,9 +57,11 @@ def test_whole_clause_as_pattern(prices: DataFrame) -> None:
 
 
 def test_partition_columns_have_sparks_names(prices: DataFrame) -> None:
-    keys = ["upper(k)", "v % 2 AS odd", F.col("t").alias("day")]
     matched = prices.match_pattern("A", partition_by=["upper(k)", F.col("t").alias("day")], order_by="t")
-    assert matched.columns == prices.select(F.expr(keys[0]), keys[2]).columns
+    assert matched.columns == prices.select(F.expr("upper(k)"), F.col("t").alias("day")).columns
+    keys = [F.upper("k"), F.round(F.col("t") / 2.5, 1), F.col("v") % 2]
+    matched = prices.match_pattern("A", partition_by=keys, order_by="t", rows_per_match="all")
+    assert matched.columns == [*prices.select(*keys).columns, "t", "k", "v"]
 
 
 def test_no_partition_is_warned_about(prices: DataFrame) -> None:
