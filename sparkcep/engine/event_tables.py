@@ -184,6 +184,8 @@ class RunTables(NamedTuple):
         See `sparkcep.engine.event_code`.
     window
         Of the whole match.
+    has_until
+        Whether a loop has an UNTIL: events of all classes count for it.
     contiguous
         Whether some component does not allow for events in between.
     strict_time
@@ -196,6 +198,7 @@ class RunTables(NamedTuple):
     gaps: Gaps
     updates: Int64s
     window: Window
+    has_until: bool
     contiguous: bool
     strict_time: int
 

@@ -83,18 +83,23 @@ def advance(tables: RunTables, given: Input, rules: Rules, pools: Pools, control
             return OVER_BUDGET
         if not _has_room(rules, pools, control):
             return NO_ROOM
-        class_of = stream.classes[row]
-        if class_of < 0:
+        own = stream.classes[row]
+        if own >= 0:
+            stream.ordinals[row] = pools.class_counts[own]
+            pools.class_counts[own] += 1
+            control[CLASSES] = max(control[CLASSES], own + 1)
+        elif not tables.has_until:
             continue
-        stream.ordinals[row] = pools.class_counts[class_of]
-        pools.class_counts[class_of] += 1
-        control[CLASSES] = max(control[CLASSES], class_of + 1)
-        for step in range(states + 1):
-            state = states - 1 - step if step < states else states
-            waits = tables.contiguous and state < states
-            if waits or _is_interesting(tables, stream.conditions, state, states, row):
-                _visit(tables, given, rules, pools, control, state, class_of, row)
-        _note_witnesses(tables, stream.conditions, pools.last_witness, class_of, row)
+        first, last = (0, control[CLASSES]) if tables.has_until else (own, own + 1)
+        for class_of in range(first, last):
+            for step in range(states + 1):
+                state = states - 1 - step if step < states else states
+                hears = class_of != own
+                waits = tables.contiguous and state < states
+                if waits or hears or _is_interesting(tables, stream.conditions, state, states, row):
+                    _visit(tables, given, rules, pools, control, state, class_of, row, hears)
+        if own >= 0:
+            _note_witnesses(tables, stream.conditions, pools.last_witness, own, row)
         control[PEAK] = max(control[PEAK], control[LIVE])
     control[ROW] = stream.classes.shape[0]
     return DONE
@@ -169,23 +174,36 @@ def _end_group(tables: RunTables, pools: Pools, control: Int64s, states: int) ->
 
 @inlined
 def _visit(
-    tables: RunTables, given: Input, rules: Rules, pools: Pools, control: Int64s, state: int, class_of: int, row: int
+    tables: RunTables,
+    given: Input,
+    rules: Rules,
+    pools: Pools,
+    control: Int64s,
+    state: int,
+    class_of: int,
+    row: int,
+    hears: bool,
 ) -> None:
-    """Let an event pass the runs of a class in a state (the last one: the start)."""
+    """Let an event pass the runs of a class in a state (the last one: the start).
+
+    Runs that only hear of it, an event of another class, look out for UNTIL and nothing else.
+    """
     runs, states = pools.runs, tables.states.current.shape[0]
     at_start = state == states
     control[PENDING] = -1
-    previous, run = np.int64(-1), START if at_start else pools.heads[class_of * states + state]
+    previous, run = np.int64(-1), np.int64(START) if at_start else pools.heads[class_of * states + state]
+    if hears and at_start:
+        run = np.int64(-1)
     while run >= 0:
         following = np.int64(-1) if at_start else runs.following[run]
         mode, stopped = runs.mode[run], runs.stopped[run]
         alive = at_start or in_window(given.stream, tables.window, pools.nodes.last_start[runs.tip[run]], row)
         if alive and not at_start:
             control[VISITS] += 1
-            if tables.contiguous and runs.seen[run] < row - 1:
+            if tables.contiguous and not hears and runs.seen[run] < row - 1:
                 mode = _passed_over(tables, state, runs.leaves[run], mode)
             stopped = _stopped(tables, given, pools, state, run, row, stopped)
-        if alive and mode:
+        if alive and mode and not hears:
             outcome = _try_edges(tables, given, rules, pools, control, state, class_of, run, row, mode, stopped)
             if not at_start and tables.states.is_sequence[state]:
                 mode = _mode_after(tables, state, runs.leaves[run], mode, outcome)
@@ -200,7 +218,7 @@ def _visit(
                 free_run(pools, control, run)
         else:
             previous = run
-        if not at_start:
+        if not (at_start or hears):
             runs.seen[run] = row
         run = following
     run = control[PENDING]

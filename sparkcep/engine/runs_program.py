@@ -176,6 +176,7 @@ class _Compiler:
             gaps=gaps._replace(edge=np.array([self._place("edge", g) for g in range(len(self.gaps))], np.int32)),
             updates=updates,
             window=no_window() if whole is None else self._window(whole),
+            has_until=bool(components.has_until.any()),
             contiguous=any(policy in (STRICT, PARTITION) for policy in components.policy),
             strict_time=self._place("origin", -1) if self.search.strict_time else -1,
         )

@@ -47,7 +47,7 @@ def _decimal(operator: str, left: Value, right: Value, spark_type: str, values: 
     """Unscaled 64-bit arithmetic: sides at the result's scale, except that a product adds the scales."""
     if operator in ("/", "div"):
         raise ValueError("decimal division rounds by rules of its own: cast one side to DOUBLE")
-    unscaled_type(spark_type, (left, right))
+    spark_type = unscaled_type(spark_type, (left, right))
     kind = values.slot_type(spark_type)
     scales = [_scale(left), _scale(right)] if operator == "*" else [kind.scale, kind.scale]
     if operator == "*" and sum(scales) != kind.scale:

@@ -221,7 +221,7 @@ class _Binder:
     def _window(self, within: Within | None) -> Within | None:
         if within is None:
             return None
-        chosen = within if self.inclusive else replace(within, inclusive=False)
+        chosen = within if self.inclusive or within.stated else replace(within, inclusive=False)
         least = 1 if chosen.unit == "events" else 0
         amount = float(chosen.amount)
         if amount < least or (amount == least and not chosen.inclusive):

@@ -79,7 +79,7 @@ class Placement:
             if sum(variables[name].is_negated for name in conjunct.variables) > 1:
                 raise conjunct.error(
                     "TWO_NEGATIONS",
-                    "a condition on two events that must not happen belongs to neither",
+                    "a condition on two negated events belongs to neither of them",
                     hint="give each negation a condition of its own",
                 )
 
@@ -250,7 +250,7 @@ def check_forms(
         if not variable.is_array and reference.form not in ("each", "whole"):
             raise conjunct.clause.error(
                 "NOT_AN_ARRAY",
-                f"{variable.label} takes one event and has no elements",
+                f"{variable.label} is no array: it takes one event and has no elements",
                 reference.start,
                 reference.end,
                 allowed=f"{variable.label}.x",

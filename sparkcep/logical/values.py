@@ -264,8 +264,16 @@ def _literal(literal: object, spark_type: str, wanted: str, kind: SlotType) -> C
 
 
 def unscaled_type(spark_type: str, values: Sequence[Value]) -> str:
-    """Return `spark_type`; raises ValueError when it is a decimal of more than 18 digits."""
+    """Return `spark_type`, as 64-bit unscaled values hold it: with a literal, results beyond 18 digits are NULL.
+
+    Raises
+    ------
+    ValueError
+        When it is a decimal of more than 18 digits and neither side is a literal.
+    """
     digits = decimal_digits(spark_type)
+    if digits is not None and digits[1] <= DECIMAL_DIGITS < digits[0] and any(value.is_constant for value in values):
+        return f"decimal({DECIMAL_DIGITS},{digits[1]})"
     if digits is not None and digits[0] > DECIMAL_DIGITS:
         names = " and ".join(value.spark_type for value in values)
         raise ValueError(

@@ -173,6 +173,13 @@ class ArgumentReader:
         self.frame = self.frame.withColumn(hidden, column)
         return hidden
 
+    def key(self, item: Expression) -> Fragment:
+        """Return a key as text; one made of a Column has Spark's name for it."""
+        fragment = self.fragment(item)
+        if isinstance(item, str) or not fragment.text.startswith(self.prefix):
+            return fragment
+        return Fragment(f"{fragment.text} AS {quoted(self.frame.select(item).columns[0])}")
+
     def order(self, item: Expression) -> Fragment:
         """Return a sort order as text, or as a name in `sort_orders`."""
         if isinstance(item, str):
@@ -194,7 +201,7 @@ class _RowReader(ArgumentReader):
         assert not isinstance(pattern, EventPattern | Pattern)
         clause = MatchRecognize(
             pattern=pattern,
-            partition_by=tuple(self._key(item) for item in listed(given.partition_by)),
+            partition_by=tuple(self.key(item) for item in listed(given.partition_by)),
             order_by=tuple(self.order(item) for item in listed(given.order_by)),
             measures=tuple(Measure(name, self.fragment(text)) for name, text in (given.measures or {}).items()),
             subsets=tuple(self._subset(name, members) for name, members in (given.subset or {}).items()),
@@ -207,13 +214,6 @@ class _RowReader(ArgumentReader):
         if given.within is not None:
             clause = replace(clause, within=parse_within(given.within, given.inclusive))
         return clause, Source(self.frame, self.columns, None, self.sort_orders, drop)
-
-    def _key(self, item: Expression) -> Fragment:
-        """Return a key as text; one made of a Column has Spark's name for it."""
-        fragment = self.fragment(item)
-        if isinstance(item, str) or not fragment.text.startswith(self.prefix):
-            return fragment
-        return Fragment(f"{fragment.text} AS {quoted(self.frame.select(item).columns[0])}")
 
     def _subset(self, name: str, members: Sequence[str]) -> Subset:
         listed = [members] if isinstance(members, str) else members

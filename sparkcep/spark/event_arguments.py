@@ -102,7 +102,7 @@ def read_event_arguments(frame: DataFrame, arguments: Arguments) -> tuple[EventC
         strategy=None if arguments.strategy is None else parse_strategy(arguments.strategy),
         within=None if arguments.within is None else parse_within(arguments.within, arguments.inclusive),
         inclusive=arguments.inclusive,
-        partition_by=tuple(reader.fragment(item) for item in listed(arguments.partition_by)),
+        partition_by=tuple(reader.key(item) for item in listed(arguments.partition_by)),
         order_by=tuple(reader.order(item) for item in listed(arguments.order_by)),
         measures=tuple(Measure(name, reader.fragment(text)) for name, text in (arguments.measures or {}).items()),
         matches=arguments.matches,

@@ -22,6 +22,7 @@ from sparkcep.engine.events import BudgetExceeded, EventMatches, EventRows
 from sparkcep.engine.matches import Float64s, Int64s, UInt64s
 from sparkcep.errors import MatchError
 from sparkcep.logical.slots import Operand
+from sparkcep.spark.places import partition_text, row_text
 
 if TYPE_CHECKING:
     from sparkcep.engine.runs_program import RunsProgram
@@ -62,8 +63,10 @@ class EventTask:
         What to make of matches.
     columns
         Names of the batches' columns, which may arrive numbered.
-    partition
-        Partition columns, for messages.
+    partition, partition_texts
+        Partition columns and the user's words for them, for messages.
+    told
+        The first order column, if the batches hold it, for messages.
     labels
         Names of the variables, for messages.
     """
@@ -80,6 +83,8 @@ class EventTask:
     output: EventOutput
     columns: tuple[str, ...]
     partition: tuple[str, ...]
+    partition_texts: tuple[str, ...]
+    told: str | None
     labels: tuple[str, ...]
 
     @property
@@ -208,7 +213,7 @@ class EventDriver:
     def _uncountable(self, number: int) -> MatchError:
         return MatchError(
             "MATCH_COUNT_OVERFLOW",
-            f"more than 10^38 − 1 matches in partition {self._partition(number)}",
+            f"more than 10^38 − 1 matches in {self._partition(number)}",
             clause="matches",
             hint="add WITHIN, or choose a stricter strategy",
         )
@@ -216,11 +221,11 @@ class EventDriver:
     def _place(self, number: int, starts: Int64s) -> str:
         """Name an event by its position in its partition, its order value, and its partition."""
         before = starts[starts <= number]
-        start = int(before[-1]) if len(before) else self.group_start
-        value = self.kept.value(number, self.task.order)
-        told = "" if self.task.order is None or value is None else f" ({self.task.order_name} = {value})"
-        return f"event {number - start + 1}{told} of partition {self._partition(number)}"
+        position = number + 1 - (int(before[-1]) if len(before) else self.group_start)
+        value = self.kept.value(number, self.task.told)
+        order_name = self.task.order_name if value is not None else None
+        return f"{row_text(position, order_name, value, 'event')} of {self._partition(number)}"
 
     def _partition(self, number: int) -> str:
-        keys = [f"{name} = {self.kept.value(number, name)!r}" for name in self.task.partition]
-        return ", ".join(keys) if keys else "(the only one)"
+        columns = zip(self.task.partition_texts, self.task.partition, strict=True)
+        return partition_text((text, self.kept.value(number, name)) for text, name in columns)

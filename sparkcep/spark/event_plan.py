@@ -111,6 +111,8 @@ class EventPlan:
             output=self._output(prepared),
             columns=tuple(prepared.frame.columns),
             partition=prepared.keys,
+            partition_texts=prepared.key_texts,
+            told=prepared.told,
             labels=tuple(variable.label for variable in events.variables),
         )
 
@@ -122,7 +124,7 @@ class EventPlan:
             rows = OutputRows("one", False, False, prepared.passed, (), events.match.variables)
         else:
             rows = output_rows(events.match, prepared)
-        times = [name for name in (prepared.order, prepared.decided) if name is not None]
+        times = [name for name in (prepared.order, prepared.decided, prepared.told) if name is not None]
         read = [] if counts else [name for name in output_columns(events.match) if name != events.time]
         columns = tuple(dict.fromkeys([*prepared.passed, *read, *times]))
         time = None if counts else events.time

@@ -41,9 +41,9 @@ def partition_text(keys: Iterable[tuple[str, object]]) -> str:
     return f"partition {told}" if told else "the only partition"
 
 
-def row_text(number: int, order_name: str | None = None, value: object = None) -> str:
-    """Name a row by its position in its partition and, where there is one, its order value."""
-    return f"row {number:,}" + (
+def row_text(number: int, order_name: str | None = None, value: object = None, what: str = "row") -> str:
+    """Name a row (or an event) by its position in its partition and, where there is one, its order value."""
+    return f"{what} {number:,}" + (
         f" ({_bracketed(order_name)} = {literal_text(value)})" if order_name is not None else ""
     )
 

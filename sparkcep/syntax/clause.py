@@ -72,12 +72,15 @@ class Within:
         "events": `amount` rows, the first and the last one counted.
     inclusive
         Whether a match of exactly `amount` is one.
+    stated
+        Whether the text says so itself, with INCLUSIVE or EXCLUSIVE.
     """
 
     unit: Literal["interval", "number", "events"]
     amount: int | str
     inclusive: bool = True
     span: Span = field(default=NOWHERE, compare=False)
+    stated: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,7 @@ class _Reader:
         self._text = text
         self._source = text if source is None else source
         self._offset = offset
+        self._stated = False
 
     def error(
         self, code: str, message: str, *, allowed: str | Iterable[str] | None = None, hint: str | None = None
@@ -131,6 +132,7 @@ class _Reader:
             if said == "INCLUSIVE" and not inclusive:
                 raise self.error("CONTRADICTION", "The text says INCLUSIVE, the argument inclusive=False.")
             inclusive = inclusive and said == "INCLUSIVE"
+            self._stated = True
         is_interval = words[:1] == ["INTERVAL"]
         words = words[is_interval:]
         if any(_unit_name(word) in _MONTH_UNITS for word in words):
@@ -156,7 +158,7 @@ class _Reader:
             raise self.error("EMPTY_WINDOW", "No match can be that short.", hint="make WITHIN longer, or INCLUSIVE")
         if unit != "number" and size > LARGEST_AMOUNT:
             raise self.error("DURATION_TOO_LONG", "The distance does not fit into 64 bits.")
-        return Within(unit, amount, inclusive, self._span)
+        return Within(unit, amount, inclusive, self._span, self._stated)
 
     def _words(self) -> list[str]:
         """Upper-case words of the text, the content of string literals among them; a sign joins its number."""

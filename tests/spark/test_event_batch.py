@@ -55,7 +55,7 @@ def task(pattern: LogicalEvents, search: EventSearch | None = None, *, window: b
     return EventTask(
         compile_runs(pattern, search, TimeUnits().window), pattern.operands, pattern.keys, ("m",), (0,),
         "t" if window else None, "WITHIN", None, "t", EventOutput(rows, labels, ("k", "i", "t"), None, None, count),
-        ("k", "t", "i", "name", "sym", "m"), ("k",), ("a", "b"),
+        ("k", "t", "i", "name", "sym", "m"), ("k",), ("k",), "t", ("a", "b"),
     )  # fmt: skip
 
 
