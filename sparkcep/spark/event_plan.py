@@ -112,7 +112,7 @@ class EventPlan:
             columns=tuple(prepared.frame.columns),
             partition=prepared.keys,
             partition_texts=prepared.key_texts,
-            told=prepared.told,
+            told=prepared.told or prepared.decided,
             labels=tuple(variable.label for variable in events.variables),
         )
 

@@ -16,13 +16,15 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.window import Window, WindowSpec
 
-from sparkcep.errors import BindingError, PlanError
+from sparkcep.errors import BindingError, PlanError, Span
 from sparkcep.logical.bound import Condition, LogicalMatch
 from sparkcep.logical.calls import SortKey
 from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Output
+from sparkcep.logical.scope import located
 from sparkcep.spark.quiet import query_errors_unlogged
 from sparkcep.spark.types import analysed, escorted, expression, hidden_interval, needs_escort, quoted
+from sparkcep.syntax.clause import Fragment
 
 VARIABLES_PER_MASK = 62
 _MASK_TYPES = ((7, "tinyint"), (15, "smallint"), (31, "int"), (63, "bigint"))
@@ -136,6 +138,12 @@ class Preparation:
 
     def prepared(self) -> Prepared:
         """Return the frame; runs no job."""
+        try:
+            return self._prepared()
+        except BindingError as error:
+            raise self.match.located(error) from None
+
+    def _prepared(self) -> Prepared:
         keys, key_columns = self._keys()
         orders, order_columns = self._orders()
         masks = self._mask_names()
@@ -173,12 +181,14 @@ class Preparation:
         """Partition columns under Spark's own names."""
         columns: dict[str, Column] = {}
         for fragment in self.match.partition_by:
-            column, name = self._selected(fragment.text, "PARTITION BY")
+            column, name = self._selected(fragment.text, "PARTITION BY", fragment)
             if name in self.inputs and fragment.text.strip().strip("`").split(".")[-1].lower() != name.lower():
                 raise BindingError(
                     "DUPLICATE_COLUMN",
                     f"the key '{fragment.text}' would hide the input column '{name}'",
                     clause="PARTITION BY",
+                    text=fragment.source if fragment.source is not None else fragment.text,
+                    span=fragment.span if fragment.source is not None else Span(0, len(fragment.text)),
                     found=name,
                     hint="give the key a name of its own: expression AS name",
                 )
@@ -186,10 +196,13 @@ class Preparation:
             self.key_texts.setdefault(name, _key_text(fragment.text, name))
         return tuple(columns), columns
 
-    def _selected(self, text: str, clause: str) -> tuple[Column, str]:
+    def _selected(self, text: str, clause: str, fragment: Fragment) -> tuple[Column, str]:
         """Return an expression that Spark accepts, and the name Spark gives it."""
-        column = expression(text, clause, self.aliased)
-        return column, analysed(lambda: self.aliased.select(column).columns, text, clause, self.inputs)[0]
+        try:
+            column = expression(text, clause, self.aliased)
+            return column, analysed(lambda: self.aliased.select(column).columns, text, clause, self.inputs)[0]
+        except BindingError as error:
+            raise located(error, fragment) from None
 
     def _orders(self) -> tuple[tuple[OrderColumn, ...], dict[str, Column]]:
         orders: list[OrderColumn] = []
@@ -201,7 +214,8 @@ class Preparation:
                 continue
             own = next((name for name in self.inputs if name.lower() == key.expression.strip("`").lower()), None)
             name = own or f"{self.match.prefix}_o{position}"
-            columns[name], _ = self._selected(key.expression, "ORDER BY")
+            fragment = key.fragment or Fragment(key.expression)
+            columns[name], _ = self._selected(key.expression, "ORDER BY", fragment)
             orders.append(OrderColumn(name, key))
         return tuple(orders), columns
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import TypeVar
 
 from pyspark.errors import AnalysisException, ParseException
@@ -55,7 +56,10 @@ class SparkTypes:
             return self._frame
         frame = self._frame
         for column in hidden.computed.values():
-            frame = frame.withColumn(column.name, expression(column.text, column.clause, frame))
+            computed = expression(column.text, column.clause, frame)
+            frame = analysed(
+                partial(frame.withColumn, column.name, computed), column.text, column.clause, frame.columns
+            )
         return frame.select("*", *(F.col(quoted(step.column)).alias(step.name) for step in hidden.neighbours.values()))
 
     def _type(self, frame: DataFrame, text: str, clause: str) -> str:
