@@ -1,0 +1,130 @@
+"""Random event patterns: sparkcep through Spark, over every split into pushes, against the reference.
+
+``HYPOTHESIS_PROFILE=long pytest -s tests/property/test_event_engines.py`` judges new random cases for
+ten minutes.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import sparkcep
+from sparkcep.spark.event_plan import EventPlan
+from tests.property.comparison import compare
+from tests.property.event_strategies import COLUMN_TYPES, EventCase, seeded_case
+from tests.property.reference import ReferenceError_, StepLimitReached
+from tests.spark.frames import literal_frame
+from tests.spark.test_event_tables import EverySplit
+
+LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
+SECONDS = 600 if LONG else 0
+BUDGET = settings(
+    max_examples=20 if LONG else 5,
+    deadline=None,
+    derandomize=not LONG,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+# What the reference says of a partial match, or of none at all.
+NOT_SHOWN = ("match_status", "waiting_for", "deadline")
+WITH_NULLS = {"ignoreNullFields": "false"}
+REFUSED = ("UNSUPPORTED_CONDITION", "UNBOUNDED_GROUP", "PATTERN_TOO_LARGE", "NOT_SUPPORTED_YET")
+
+pytestmark = pytest.mark.filterwarnings("ignore:no partition_by:sparkcep.errors.SparkcepWarning")
+
+
+def planned(spark: SparkSession, case: EventCase) -> DataFrame:
+    rows = [[row[name] for name in COLUMN_TYPES] for row in case.rows]
+    frame = literal_frame(spark, tuple(COLUMN_TYPES), COLUMN_TYPES, rows)
+    return frame.match_pattern(**{"order_by": ["t", "i"], "type_column": "type"} | case.arguments)
+
+
+def shown(match: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return a match with events as their positions, columns by name."""
+    return tuple((name.lower(), _shown(match[name])) for name in sorted(match, key=str.lower) if name not in NOT_SHOWN)
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return ("event", value["i"])
+    if isinstance(value, list):
+        return tuple(map(_shown, value))
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    return value
+
+
+def judge(spark: SparkSession, drawn: list[EventCase]) -> int:
+    """Compare many cases in one Spark job; return how many could be judged."""
+    frames: dict[int, DataFrame] = {}
+    expected: dict[int, list[Any]] = {}
+    for number, case in enumerate(drawn):
+        try:
+            expected[number] = [shown(match) for match in case.expected()]
+        except (ReferenceError_, StepLimitReached):
+            continue
+        try:
+            found = planned(spark, case)
+        except sparkcep.SparkcepError as error:
+            if error.code not in REFUSED:
+                raise AssertionError(f"{error}\n{case}") from error
+            continue
+        keys = () if case.arguments["matches"] == "count" else case.arguments.get("partition_by", ())
+        row = F.to_json(F.struct(*(F.col(f"`{n}`") for n in found.columns if n not in keys)), WITH_NULLS)
+        frames[number] = found.select(F.lit(number).alias("case"), row.alias("row"))
+    for number, rows in collected(frames).items():
+        try:
+            assert not isinstance(rows, Exception), rows
+            compare(expected[number], rows)
+        except AssertionError as difference:
+            raise AssertionError(f"{difference}\n{drawn[number]}") from None
+    return len(frames)
+
+
+def collected(frames: dict[int, DataFrame]) -> dict[int, Any]:
+    """Return the rows of each frame, or the exception, for which each runs by itself."""
+    if not frames:
+        return {}
+    try:
+        rows = functools.reduce(DataFrame.union, frames.values()).collect()
+    except PySparkException as error:
+        if len(frames) == 1:
+            return dict.fromkeys(frames, error)
+        return {number: collected({number: frame})[number] for number, frame in frames.items()}
+    found: dict[int, Any] = {number: [] for number in frames}
+    for number, row in rows:
+        found[number].append(shown(json.loads(row)))
+    return found
+
+
+def test_event_patterns_agree_with_the_reference(spark: SparkSession) -> None:
+    judged = 0
+    original = EventPlan.task
+
+    @BUDGET
+    @given(st.lists(st.integers(0, 2**48), min_size=16, max_size=16, unique=True))
+    def run(seeds: list[int]) -> None:
+        nonlocal judged
+        judged += judge(spark, [seeded_case(seed) for seed in seeds])
+
+    with patch.object(EventPlan, "task", lambda plan: EverySplit(original(plan))):
+        end = time.monotonic() + SECONDS
+        run()
+        while time.monotonic() < end:
+            run()
+    print(f"\n{judged} cases judged")
+    assert judged
