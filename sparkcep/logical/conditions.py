@@ -231,7 +231,7 @@ def running_over(function: str, rows: RowSet, text: str, values: Values) -> Valu
         wanted = "double"
         text, spark_type = (text, spark_type) if is_integral(spark_type) else (f"CAST({text} AS DOUBLE)", "double")
     elif function == "sum":
-        wanted = _sum_type(spark_type)
+        wanted = sum_type(spark_type)
     else:
         wanted = spark_type
     operand_type = values.slot_type(spark_type)
@@ -240,7 +240,7 @@ def running_over(function: str, rows: RowSet, text: str, values: Values) -> Valu
     return result(Running(function, index, operand_type, rows, kind), wanted)  # type: ignore[arg-type]
 
 
-def _sum_type(spark_type: str) -> str:
+def sum_type(spark_type: str) -> str:
     """Spark's type of a sum; decimals stay 64-bit unscaled values (beyond: NULL)."""
     digits = decimal_digits(spark_type)
     if digits is not None:

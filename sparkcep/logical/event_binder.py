@@ -16,11 +16,10 @@ from sparkcep.logical.event_bound import (
     EventVariable,
     LogicalEvents,
 )
-from sparkcep.logical.event_conditions import Conjunct, ConjunctBinder, RowConditions, conjuncts_of
+from sparkcep.logical.event_conditions import Conjunct, ConjunctBinder, RowConditions, conjuncts_of, whole_condition
 from sparkcep.logical.event_measures import default_measures, time_column, written_measures
 from sparkcep.logical.event_orders import Leaf, Order, orders_of
 from sparkcep.logical.event_placement import Placed, Placement, VariableInfo, joined
-from sparkcep.logical.event_text import read_event_expression
 from sparkcep.logical.hidden import HiddenColumns
 from sparkcep.logical.measures import MeasureBinder
 from sparkcep.logical.outputs import Gathered
@@ -115,9 +114,10 @@ class _Binder:
         self.hidden = HiddenColumns(self.names)
         oracle.attach(self.hidden)
         self.rows = RowConditions(self.hidden, oracle)
-        self.text = next((key.source for key in pattern.keys), None)
+        self.text = pattern.source
         self.default: Strategy = DEFAULT_STRATEGY
         self.within: Within | None = None
+        self.untils: dict[str, Conjunct] = {}
 
     def bound(
         self,
@@ -136,11 +136,12 @@ class _Binder:
         if not order_by:
             raise _missing_order()
         orders, placement = self._orders()
-        bound_orders = tuple(self._order(order, placement) for order in orders)
+        bound_orders = tuple(dict.fromkeys(self._order(order, placement) for order in orders))
+        placement.check_untils(self.untils.values())
         keys = tuple(self._key(key) for key in self.pattern.keys)
         binder = MeasureBinder(self.names, self.hidden, self.oracle)
         time = time_column(self.hidden) if any(not gap.after for o in bound_orders for gap in o.gaps) else None
-        texts = () if matches == "count" else self._measures(binder, order_by, partition_by, measures, time)
+        texts = self._measures(binder, order_by, partition_by, measures, time, matches)
         read_time = any(isinstance(o, Gathered) and o.column == time for o in binder.outputs)
         return LogicalEvents(
             match=self._match(binder, texts, partition_by, order_by),
@@ -191,6 +192,7 @@ class _Binder:
         partition_by: tuple[Fragment, ...],
         measures: tuple[Measure, ...],
         time: str | None,
+        matches: str,
     ) -> tuple[MeasureText, ...]:
         if self.pattern.returns and measures:
             raise BindingError(
@@ -200,6 +202,15 @@ class _Binder:
                 allowed="one of the two",
             )
         wanted = measures or self.pattern.returns
+        if wanted and matches == "count":
+            raise BindingError(
+                "CONTRADICTION",
+                "matches='count' returns a number per partition, not what RETURN or measures= asks for",
+                clause="RETURN" if self.pattern.returns else "measures",
+                hint="leave RETURN out, or ask for matches='all'",
+            )
+        if matches == "count":
+            return ()
         if wanted:
             listed = written_measures(wanted, self.names, self.infos)
         else:
@@ -242,6 +253,11 @@ class _Binder:
             self.oracle.types([key.text], clause="WHERE")
         except BindingError as error:
             raise clause.located(error) from None
+        if not self.hidden.mentions(key.text):
+            raise clause.error(
+                "KEY_WITHOUT_COLUMN", f"[{key.text}] names no column: all events are equal in it", 0, len(key.text),
+                found=key.text, allowed=", ".join(self.names.columns),
+            )  # fmt: skip
         return self.hidden.column(key.text, "WHERE")
 
     def _type_bits(self, node: Component | Negation) -> tuple[int, ...]:
@@ -304,12 +320,12 @@ class _Binder:
     def _order(self, order: Order, placement: Placement) -> EventOrder:
         placed = placement.placed(order)
         components = tuple(
-            self._component(order, k, leaf, conjuncts)
+            self._component(order, placement, k, leaf, conjuncts)
             for k, (leaf, conjuncts) in enumerate(zip(order.components, placed, strict=True))
         )
         return EventOrder(components, order.before, tuple(self._gap(order, placement, *gap) for gap in order.gaps))
 
-    def _component(self, order: Order, k: int, leaf: Leaf, placed: Placed) -> EventComponent:
+    def _component(self, order: Order, placement: Placement, k: int, leaf: Leaf, placed: Placed) -> EventComponent:
         node = leaf.node
         assert isinstance(node, Component)
         bits = self._type_bits(node)
@@ -323,20 +339,18 @@ class _Binder:
             begin=EventTest((*bits, *begin.bits), begin.slots),
             take=EventTest((*bits, *take.bits), take.slots),
             leave=_only_slots(leave),
-            until=self._until(node),
+            until=self._until(order, placement, k, node),
             within=self._window(node.within) if order.before[k] else None,
         )
 
-    def _until(self, node: Component) -> EventTest | None:
+    def _until(self, order: Order, placement: Placement, k: int, node: Component) -> EventTest | None:
         if node.until is None:
             return None
-        clause = Clause(f"UNTIL of {node.variable.label}", node.until, self.names)
-        template = read_event_expression(clause, self.arrays)
-        placeholders = {f"__event_{n}": reference for n, reference in enumerate(template.references)}
-        by_id = {id(reference): name for name, reference in placeholders.items()}
-        text = template.spliced(lambda reference: by_id[id(reference)])
-        conjunct = Conjunct(clause, text, tuple(placeholders.items()))
-        return joined([ConjunctBinder(tuple(self.infos), self.rows).test(conjunct, lambda _: False)])
+        name = node.variable.name
+        if name not in self.untils:
+            title = f"UNTIL of {node.variable.label}"
+            self.untils[name] = whole_condition(node.until, title, self.names, self.arrays)
+        return placement.until(self.untils[name], order, k)
 
     def _gap(
         self, order: Order, placement: Placement, leaf: Leaf, before: frozenset[int], after: frozenset[int]
@@ -348,7 +362,7 @@ class _Binder:
                 node, "MISSING_WITHIN", f"~{node.variable.label} stands at an end of its sequence and needs a window",
                 hint=f"WITHIN behind the pattern, or ~({node.type_name} {node.variable.label}) WITHIN 10 minutes",
             )  # fmt: skip
-        witness = placement.witness(order, leaf.name)
+        witness = placement.witness(order, leaf)
         return EventGap(
             variable=self.names.variables.index(leaf.name),
             before=before,

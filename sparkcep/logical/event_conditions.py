@@ -1,7 +1,7 @@
 """The conditions of an event pattern: conjunctive form, and what each conjunct reads.
 
 A conjunct is kept in the user's words, with a placeholder for every reference to an event. Where it is
-placed decides which of them speak of the event under test (`ConjunctText.test`): what reads nothing
+placed decides which of them speak of the event under test (`ConjunctBinder.test`): what reads nothing
 else becomes a row condition that Spark computes, the rest is lowered to slot operations.
 """
 
@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
 from sparkcep.errors import BindingError
 from sparkcep.logical.bound import Condition, RowCondition
-from sparkcep.logical.conditions import RUNNING_AGGREGATES, running_over
+from sparkcep.logical.conditions import RUNNING_AGGREGATES, running_over, sum_type
 from sparkcep.logical.event_text import EventTemplate, Form, Reference, read_event_expression
 from sparkcep.logical.hidden import HiddenColumns
 from sparkcep.logical.lowering import Lowering
@@ -27,6 +28,9 @@ from sparkcep.logical.values import Leaf, Value, Values, result
 from sparkcep.syntax.clause import Fragment
 
 _MOST_CONJUNCTS = 200
+_PREFIX_NOT = re.compile(r"NOT\b|!", re.IGNORECASE)
+Sight: TypeAlias = Literal["current", "first", "last", "absent"]
+"""Which event a reference speaks of where it is tested: that under test, one taken before, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +86,25 @@ def conjuncts_of(fragment: Fragment, title: str, names: Names, arrays: Mapping[s
             allowed=", ".join(f"{name.lower()}.{column}" for name in arrays),
             hint="conditions on single events may also stand in types={name: predicate}",
         )
-    placeholders = {f"__event_{n}": reference for n, reference in enumerate(template.references)}
-    text = _with_placeholders(template, placeholders)
+    whole = _as_conjunct(clause, template)
     found = []
-    for piece in _conjunctive_texts(text):
-        used = tuple((name, r) for name, r in placeholders.items() if re.search(rf"\b{name}\b", piece))
+    for piece in _conjunctive_texts(whole.text):
+        used = tuple((name, r) for name, r in whole.references if re.search(rf"\b{name}\b", piece))
         found.append(Conjunct(clause, piece, used))
     return found
 
 
-def _with_placeholders(template: EventTemplate, placeholders: Mapping[str, Reference]) -> str:
-    names = {id(reference): name for name, reference in placeholders.items()}
-    return template.spliced(lambda reference: names[id(reference)])
+def whole_condition(fragment: Fragment, title: str, names: Names, arrays: Mapping[str, bool]) -> Conjunct:
+    """Read a condition that stays whole; bare columns in it are those of the event under test."""
+    clause = Clause(title, fragment, names)
+    return _as_conjunct(clause, read_event_expression(clause, arrays))
+
+
+def _as_conjunct(clause: Clause, template: EventTemplate) -> Conjunct:
+    """Put placeholders in the place of references."""
+    by_name = {f"__event_{n}": reference for n, reference in enumerate(template.references)}
+    names = {id(reference): name for name, reference in by_name.items()}
+    return Conjunct(clause, template.spliced(lambda reference: names[id(reference)]), tuple(by_name.items()))
 
 
 def _conjunctive_texts(text: str) -> list[str]:
@@ -108,7 +119,7 @@ def _conjunctive_texts(text: str) -> list[str]:
 
 def _conjunctive(parsed: SpannedExpression, node: exp.Expression, *, inverted: bool) -> list[str]:
     inner = node.unnest()
-    if isinstance(inner, exp.Not):
+    if isinstance(inner, exp.Not) and _PREFIX_NOT.match(parsed.text_of(inner) or ""):
         return _conjunctive(parsed, inner.this, inverted=not inverted)
     if isinstance(inner, exp.And | exp.Or):
         left = _conjunctive(parsed, inner.left, inverted=inverted)
@@ -181,57 +192,83 @@ class ConjunctBinder:
     def __init__(self, variables: tuple[str, ...], rows: RowConditions) -> None:
         self.variables, self.rows = variables, rows
 
-    def test(self, conjunct: Conjunct, is_local: Callable[[Reference], bool]) -> Tested:
-        """Bind a conjunct where `is_local` tells which references speak of the event under test."""
+    def test(self, conjunct: Conjunct, sight: Callable[[Reference], Sight]) -> Tested:
+        """Bind a conjunct where `sight` tells which event each reference speaks of."""
         texts: dict[str, str] = {}
-        saved: dict[str, Reference] = {}
-        for name, reference in conjunct.references:
-            if is_local(reference) and reference.function is None:
-                texts[name] = reference.text
-            else:
-                saved[name] = reference
-        text = _replaced(conjunct.text, texts)
+        saved: dict[str, tuple[Reference, Sight]] = {}
         try:
+            for name, reference in conjunct.references:
+                seen = sight(reference)
+                if seen == "current":
+                    texts[name] = self._current(conjunct, reference)
+                elif seen == "absent":
+                    (kind,) = self.rows.oracle.types([reference.text], clause=conjunct.clause.title)
+                    texts[name] = f"CAST(NULL AS {kind})"
+                else:
+                    saved[name] = (reference, seen)
+            text = _replaced(conjunct.text, texts)
             if not saved:
-                return Tested(bit=self.rows.bit(text, conjunct.clause, "/".join(sorted(conjunct.variables))))
+                return Tested(bit=self.rows.bit(text, conjunct.clause, conjunct.clause.title))
             return Tested(slots=self._slots(conjunct, text, saved))
         except BindingError as error:
             raise conjunct.clause.located(error) from None
 
-    def _slots(self, conjunct: Conjunct, text: str, saved: Mapping[str, Reference]) -> SlotExpression:
+    def _current(self, conjunct: Conjunct, reference: Reference) -> str:
+        """Return what a reference is of the event under test, which for an aggregate is the only one."""
+        text = reference.text
+        if reference.function is None:
+            return text
+        function = _running_function(conjunct, reference)
+        if function == "count":
+            return f"CAST({f'IF(({text}) IS NULL, 0, 1)' if text else '1'} AS BIGINT)"
+        if function == "avg":
+            return f"CAST({text} AS DOUBLE)"
+        if function == "sum":
+            (kind,) = self.rows.oracle.types([text], clause=conjunct.clause.title)
+            return f"CAST({text} AS {sum_type(kind)})"
+        return f"({text})"
+
+    def _slots(self, conjunct: Conjunct, text: str, saved: Mapping[str, tuple[Reference, Sight]]) -> SlotExpression:
         clause, hidden = conjunct.clause, self.rows.hidden
         values = Values(
             {}, lambda column, kind: hidden.operand(column, kind, clause.title), self.rows.oracle, clause.title
         )
         try:
-            for name, reference in saved.items():
-                values.define(name, self._value(conjunct, reference, values))
+            for name, (reference, seen) in saved.items():
+                values.define(name, self._value(conjunct, reference, seen, values))
             parsed = SpannedExpression(text)
             lowering = Lowering(parsed, values, lambda piece, why, hint: _refusal(conjunct, why, hint))
             return lowering.boolean(parsed.root)
         except ValueError as error:
             raise _refusal(conjunct, str(error), None) from None
 
-    def _value(self, conjunct: Conjunct, reference: Reference, values: Values) -> Value:
+    def _value(self, conjunct: Conjunct, reference: Reference, seen: Sight, values: Values) -> Value:
         rows = RowSet(frozenset({self.variables.index(reference.variable)}))
         if reference.function is None:
-            at = RowReference(rows, "first") if reference.form == "first" else RowReference(rows, "last")
-            leaf = Leaf(reference.text, at)
+            leaf = Leaf(reference.text, RowReference(rows, "first" if seen == "first" else "last"))
             return Value(values.spark_type(reference.text), leaf=leaf)
-        function = RUNNING_AGGREGATES.get(reference.function)
-        if function is None or reference.distinct:
-            raise conjunct.clause.error(
-                "UNSUPPORTED_AGGREGATE",
-                f"{reference.function.upper()}{' DISTINCT' if reference.distinct else ''} "
-                "cannot be computed while matching",
-                reference.start,
-                reference.end,
-                allowed="COUNT, SUM, AVG, MIN, MAX over columns",
-                hint="every aggregate of Spark may stand in RETURN",
-            )
+        function = _running_function(conjunct, reference)
         if not reference.text:
             return result(Running("count", None, None, rows, BIGINT), "bigint")
         return running_over(function, rows, reference.text, values)
+
+
+def _running_function(conjunct: Conjunct, reference: Reference) -> str:
+    """Return the aggregate that is computed while matching; refuse any other."""
+    assert reference.function is not None
+    function = RUNNING_AGGREGATES.get(reference.function)
+    if function is not None and not reference.decorated and (reference.text or function == "count"):
+        return function
+    shown = conjunct.clause.fragment.text[reference.start : reference.end]
+    raise conjunct.clause.error(
+        "UNSUPPORTED_AGGREGATE",
+        f"{shown} cannot be computed while matching",
+        reference.start,
+        reference.end,
+        found=shown,
+        allowed="COUNT, SUM, AVG, MIN, MAX over columns, without DISTINCT, FILTER or ORDER BY",
+        hint="every aggregate of Spark may stand in RETURN",
+    )
 
 
 def _refusal(conjunct: Conjunct, why: str, hint: str | None) -> BindingError:

@@ -49,7 +49,8 @@ def written_measures(measures: Sequence[Measure], names: Names, infos: Mapping[s
     Raises
     ------
     BindingError
-        Where an expression reads one element of a loop while it runs, a negated variable, or ``b.x`` of an array.
+        WRONG_RETURN, MISSING_VARIABLE: an expression reads one element of a loop while it runs, a negated
+        variable, ``b.x`` of an array, or a column of no event.
     """
     return [_written(measure, names, infos) for measure in measures]
 
@@ -57,6 +58,17 @@ def written_measures(measures: Sequence[Measure], names: Names, infos: Mapping[s
 def _written(measure: Measure, names: Names, infos: Mapping[str, VariableInfo]) -> Measure:
     clause = Clause(f"RETURN {measure.name}", measure.expression, names)
     template = read_event_expression(clause, {name: info.is_array for name, info in infos.items()})
+    for column, start, end in template.bare[:1]:
+        shown = [info.label for info in infos.values() if not info.is_negated]
+        raise clause.error(
+            "MISSING_VARIABLE",
+            f"'{column}' is a column of which event?",
+            start,
+            end,
+            found=column,
+            allowed=", ".join(f"{label}.{column}" for label in shown),
+            hint="partition columns are in the result without being asked for",
+        )
     for reference in template.references:
         _check(reference, clause, infos[reference.variable])
     source = measure.expression.text

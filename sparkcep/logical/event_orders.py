@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from sparkcep.errors import BindingError
 from sparkcep.syntax.event_pattern import Component, EventNode, Group, Negation, Strategy
@@ -40,6 +40,7 @@ class _Block:
 
 
 _Structure: TypeAlias = Leaf | _Block
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def orders_of(root: EventNode, strategy_of: Callable[[Component], Strategy], tex
         if not parts:
             continue
         interleaves = _is_parallel(structure) and all(strategy_of(part) == ANY for part in parts)
-        for chosen in [structure] if interleaves else _sequences(structure):
+        for chosen in [structure] if interleaves else _sequences(structure, text):
             found[_order(chosen)] = None
             if len(found) > MOST_ORDERS:
                 raise _too_large(text)
@@ -141,7 +142,7 @@ def _one_round(node: Group, rounds: Rounds, text: str | None) -> Iterator[_Struc
         yield _block(node.operator == "SEQ", chosen)
 
 
-def _limited(found: Iterable[_Structure | None], text: str | None) -> list[_Structure | None]:
+def _limited(found: Iterable[_Found], text: str | None) -> list[_Found]:
     listed = list(itertools.islice(found, MOST_ORDERS + 1))
     if len(listed) > MOST_ORDERS:
         raise _too_large(text)
@@ -177,15 +178,16 @@ def _is_parallel(structure: _Structure) -> bool:
     return (not structure.ordered and len(structure.members) > 1) or any(map(_is_parallel, structure.members))
 
 
-def _sequences(structure: _Structure) -> Iterator[_Structure]:
+def _sequences(structure: _Structure, text: str | None) -> Iterator[_Structure]:
     """Yield a structure with its AND blocks in all orders."""
     if isinstance(structure, Leaf):
         yield structure
         return
     arranged = [structure.members] if structure.ordered else itertools.permutations(structure.members)
-    for members in arranged:
-        for chosen in itertools.product(*(list(_sequences(member)) for member in members)):
-            yield _Block(True, tuple(chosen))
+    members = {id(member): _limited(_sequences(member, text), text) for member in structure.members}
+    for sequence in arranged:
+        for chosen in itertools.product(*(members[id(member)] for member in sequence)):
+            yield _Block(True, chosen)
 
 
 def _order(structure: _Structure) -> Order:

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from sparkcep.errors import BindingError, PatternSyntaxError, did_you_mean
 from sparkcep.logical.calls import SPARK_AGGREGATES
+from sparkcep.logical.reader import OURS
 from sparkcep.logical.scope import Clause
 from sparkcep.logical.tokens import TokenRange, token_range
 from sparkcep.syntax.row_pattern import normal_name
@@ -24,7 +25,8 @@ _FORMS: dict[str, Form] = {"1": "first", "i": "later", "i-1": "previous", "..i-1
 class Reference:
     """``b[form].text``: an expression over one event, the variable taken off; or over none, when it is a column.
 
-    An aggregate has its `function`; its `text` is the argument, empty for COUNT(b).
+    An aggregate has its `function`; its `text` is the argument, empty for COUNT(b); it is `decorated` by
+    DISTINCT, FILTER, ORDER BY or a second argument.
     """
 
     variable: str
@@ -33,7 +35,7 @@ class Reference:
     start: int
     end: int
     function: str | None = None
-    distinct: bool = False
+    decorated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def read_event_expression(clause: Clause, arrays: Mapping[str, bool]) -> EventTe
     Raises
     ------
     BindingError
-        UNKNOWN_ELEMENT, MIXED_ROWS, UNKNOWN_VARIABLE.
+        UNKNOWN_ELEMENT, MIXED_ROWS, UNKNOWN_VARIABLE, ROW_PATTERN_FUNCTION.
     """
     try:
         tokens = token_range(clause.fragment.text)
@@ -77,12 +79,18 @@ class _Reader:
     def __init__(self, clause: Clause, tokens: TokenRange, arrays: Mapping[str, bool]) -> None:
         self.clause, self.tokens, self.arrays = clause, tokens, arrays
         self.text = clause.fragment.text
+        self.parameters = tokens.lambda_parameters()
 
     def template(self) -> EventTemplate:
         pieces: list[str | Reference] = []
         bare: list[tuple[str, int, int]] = []
         copied, position = 0, 0
         while position < len(self.tokens):
+            behind = self.tokens.behind_query(position)
+            if behind is not None:  # a sub-query is Spark's alone
+                position = behind
+                continue
+            self._refuse_row_pattern(position)
             found = self._aggregate(position) or self._reference(position)
             if found is None:
                 self._note_bare(position, bare)
@@ -96,7 +104,24 @@ class _Reader:
             pieces.append(self.text[copied:])
         return EventTemplate(tuple(pieces), tuple(bare))
 
+    def _refuse_row_pattern(self, position: int) -> None:
+        word = self.tokens.function_name(position)
+        if word not in OURS:
+            return
+        close = self.tokens.closing(position + 1)
+        raise self.clause.error(
+            "ROW_PATTERN_FUNCTION",
+            f"{word} belongs to row patterns",
+            self.tokens[position].start,
+            self.tokens[close].end,
+            found=self.text[self.tokens[position].start : self.tokens[close].end],
+            allowed="a.x, b[1].x, b[i].x, b[i-1].x, b[b.LEN].x, aggregates",
+            hint="match_number is a column of the result without RETURN" if word == "MATCH_NUMBER" else None,
+        )
+
     def _note_bare(self, position: int, bare: list[tuple[str, int, int]]) -> None:
+        if self.tokens.is_name(position) and self.tokens[position].text in self.parameters:
+            return
         name = self.tokens.free_name(position, self.clause.names.aliases)
         column = self.clause.names.column(name) if name is not None else None
         token = self.tokens[position]
@@ -119,7 +144,9 @@ class _Reader:
 
     def _variable(self, position: int) -> str | None:
         """Return the normal form of a variable's name at `position`."""
-        if not self.tokens.is_name(position) or self.tokens.is_symbol(position - 1, "."):
+        if not self.tokens.is_name(position) or self.tokens[position].text in self.parameters:
+            return None
+        if self.tokens.is_symbol(position - 1, ".") or self.tokens.is_symbol(position - 1, ":"):
             return None
         name = normal_name(self.tokens.tokens[position].text)
         return name if name in self.arrays else None
@@ -134,12 +161,18 @@ class _Reader:
             if form == "each":
                 return None  # a column of the same name
             raise self._wrong_element(variable, position, behind, "an element needs a column behind it")
-        last = behind + 1
-        while self.tokens.is_symbol(last + 1, ".") and self.tokens.is_name(last + 2):
-            last += 2  # a field of a struct
+        last = self.tokens.path_end(behind + 1) - 1
         if form == "before":
             raise self._wrong_element(variable, position, behind, "[..i-1] stands inside an aggregate only")
         start, end = self.tokens[position].start, self.tokens[last].end
+        if self.tokens[behind + 1].text in self.parameters:
+            raise self.clause.error(
+                "HIDDEN_COLUMN",
+                f"column '{self.tokens[behind + 1].text}' is hidden by a parameter of a lambda function",
+                start,
+                end,
+                hint="give the parameter another name",
+            )
         return Reference(variable, form, self.text[self.tokens[behind + 1].start : end], start, end), last + 1
 
     def _form(self, variable: str, position: int) -> tuple[Form, int]:
@@ -174,38 +207,44 @@ class _Reader:
     def _aggregate(self, position: int) -> tuple[Reference, int] | None:
         """Return an aggregate over events at `position`, and the position behind it."""
         word = self.tokens.function_name(position)
-        if word is None or word.lower() not in SPARK_AGGREGATES:
+        if word is None or not (word.lower() in SPARK_AGGREGATES or self.clause.names.is_aggregate(word)):
             return None
+        arguments, distinct, order = self.tokens.aggregate_arguments(position + 1)
         close = self.tokens.closing(position + 1)
-        inner = self.tokens.part(position + 2, close)
-        distinct = self.tokens.is_word(position + 2) and self.tokens.tokens[position + 2].text.upper() == "DISTINCT"
-        if distinct:
-            inner = self.tokens.part(position + 3, close)
+        group, condition, behind = self.tokens.aggregate_suffix(close + 1)
         found: dict[tuple[str, Form], None] = {}
-        text, copied, at = "", inner.start, inner.first
-        while at < inner.last:
+        texts = [self._argument(argument, found) for argument in arguments]
+        for part in (order, group, condition):
+            if part is not None:
+                self._argument(part, found)
+        start, end = self.tokens[position].start, self.tokens[behind - 1].end
+        if not found:
+            return None
+        if len(found) > 1 or next(iter(found))[1] not in ("whole", "before"):
+            raise self._mixed(word, start, end, found)
+        (variable, form), *_ = found
+        text = texts[0] if len(texts) == 1 and texts[0] != "*" else ", ".join(texts) if len(texts) > 1 else ""
+        decorated = distinct or len(texts) > 1 or behind > close + 1 or order is not None
+        return Reference(variable, form, text, start, end, word.lower(), decorated), behind
+
+    def _argument(self, argument: TokenRange, found: dict[tuple[str, Form], None]) -> str:
+        """Return an argument with its variables taken off, and note them; empty for ``b``."""
+        text, copied, at = "", argument.start, argument.first
+        while at < argument.last:
             variable = self._variable(at)
             if variable is None:
                 at += 1
                 continue
             form, behind = self._form(variable, at)
             dotted = self.tokens.is_symbol(behind, ".")
-            if not dotted and form == "each" and not (at == inner.first and behind == inner.last):
+            if not dotted and form == "each" and len(argument) > 1:
                 at += 1
                 continue
             found[variable, "whole" if form == "each" else form] = None
             text += self.text[copied : self.tokens[at].start]
             at = behind + 1 if dotted else behind
-            copied = self.tokens[at].start if at < inner.last else inner.end
-        text += self.text[copied : inner.end]
-        start, end = self.tokens[position].start, self.tokens[close].end
-        if not found:
-            return None
-        if len(found) > 1 or next(iter(found))[1] not in ("whole", "before"):
-            raise self._mixed(word, start, end, found)
-        (variable, form), *_ = found
-        counted = "" if text.strip() in ("", "*") else text.strip()
-        return Reference(variable, form, counted, start, end, word.lower(), distinct), close + 1
+            copied = self.tokens[at].start if at < argument.last else argument.end
+        return (text + self.text[copied : argument.end]).strip()
 
     def _mixed(self, word: str, start: int, end: int, found: Mapping[tuple[str, Form], None]) -> BindingError:
         names = sorted({name for name, _ in found})

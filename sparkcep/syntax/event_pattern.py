@@ -147,6 +147,8 @@ class EventPattern:
         Names in the brackets behind the strategy, in normal form.
     conditions
         Joined by AND. A fragment that could not be split for sure may hold more than one.
+    source
+        The text that spans speak of; None where there is none.
     """
 
     root: Group
@@ -155,6 +157,7 @@ class EventPattern:
     conditions: tuple[Condition, ...] = ()
     within: Within | None = None
     returns: tuple[Measure, ...] = ()
+    source: str | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         lines = [f"PATTERN {self.root}"]

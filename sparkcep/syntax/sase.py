@@ -88,6 +88,7 @@ def parse_event_pattern(text: str, *, source: str | None = None, offset: int = 0
         where.conditions,
         reader.within(sections["WITHIN"]) if "WITHIN" in sections else None,
         reader.returns(sections["RETURN"]) if "RETURN" in sections else (),
+        shown,
     )
 
 
