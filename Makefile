@@ -18,7 +18,7 @@ check: $(INSTALLED)
 	$(BIN)/mypy
 
 pytest: $(INSTALLED)
-	$(RUN)python -m pytest
+	$(RUN)python -m pytest -n 2 --dist loadfile
 
 bench: $(INSTALLED)
 	$(RUN)python -m benchmarks

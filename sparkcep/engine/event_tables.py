@@ -318,6 +318,17 @@ def in_window(stream: Stream, window: Window, first: int, last: int) -> bool:
 
 
 @inlined
+def is_open(stream: Stream, window: Window, class_counts: Int64s, first: int, now: int) -> bool:
+    """Tell whether an event behind row `now` may still be inside of `window` from row `first` on.
+
+    Windows of events count those of the class of `first`, whatever class row `now` has.
+    """
+    if window.kind == EVENTS:
+        return class_counts[stream.classes[first]] - 1 - stream.ordinals[first] <= window.whole
+    return in_window(stream, window, first, now)
+
+
+@inlined
 def in_own_window(stream: Stream, windows: Windows, index: int, first: int, last: int) -> bool:
     """Tell whether row `last` is inside of window `index` from row `first` on."""
     return fits(

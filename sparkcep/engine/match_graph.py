@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.engine.compiled import compiled, inlined
-from sparkcep.engine.event_tables import Nodes, Stream, Window, in_window
+from sparkcep.engine.event_tables import Nodes, Stream, Window, in_window, is_open
 from sparkcep.engine.matches import Int64s
 
 UNION = -1
@@ -68,7 +68,16 @@ def add_counts(
 
 
 @compiled
-def compact(nodes: Nodes, count: int, roots: Int64s, stream: Stream, window: Window, now: int, moved: Int64s) -> int:
+def compact(
+    nodes: Nodes,
+    count: int,
+    roots: Int64s,
+    stream: Stream,
+    window: Window,
+    class_counts: Int64s,
+    now: int,
+    moved: Int64s,
+) -> int:
     """Keep the nodes below `roots`, branches that fell out of the window at row `now` left out.
 
     Parameters
@@ -89,7 +98,7 @@ def compact(nodes: Nodes, count: int, roots: Int64s, stream: Stream, window: Win
     for node in range(count - 1, -1, -1):
         if moved[node] < 0:
             continue
-        if not in_window(stream, window, nodes.last_start[node], now):
+        if not is_open(stream, window, class_counts, nodes.last_start[node], now):
             moved[node] = -1
             continue
         if nodes.left[node] >= 0:
@@ -99,7 +108,7 @@ def compact(nodes: Nodes, count: int, roots: Int64s, stream: Stream, window: Win
     kept = 0
     for node in range(count):
         # A branch may have been marked before its last start was seen to be out of the window.
-        if moved[node] < 0 or not in_window(stream, window, nodes.last_start[node], now):
+        if moved[node] < 0 or not is_open(stream, window, class_counts, nodes.last_start[node], now):
             moved[node] = -1
             continue
         kept = _move(nodes, node, kept, moved)

@@ -11,7 +11,7 @@ from sparkcep.engine.event_tables import Nodes, Stream, Window, in_window
 from sparkcep.engine.match_graph import UNION
 from sparkcep.engine.matches import Int32s, Int64s
 
-LISTED, EVENTS = range(2)
+LISTED, LISTED_EVENTS = range(2)
 
 
 class Listing(NamedTuple):
@@ -82,9 +82,9 @@ def list_matches(
         The completion to go on with: less than `last` when there is no room for all its matches.
     """
     for at in range(first, last):
-        listed, events = done[LISTED], done[EVENTS]
+        listed, events = done[LISTED], done[LISTED_EVENTS]
         if not _list_completion(nodes, completions, at, stream, window, floors[at], scratch, listing, done):
-            done[LISTED], done[EVENTS] = listed, events
+            done[LISTED], done[LISTED_EVENTS] = listed, events
             return at
     return last
 
@@ -127,7 +127,7 @@ def _list_completion(
 def _write(
     nodes: Nodes, completions: Int64s, at: int, path: Int64s, length: int, listing: Listing, done: Int64s
 ) -> bool:
-    match, event = done[LISTED], done[EVENTS]
+    match, event = done[LISTED], done[LISTED_EVENTS]
     if match >= listing.completed.shape[0] or event + length > listing.rows.shape[0]:
         return False
     for i in range(length):
@@ -135,7 +135,7 @@ def _write(
         listing.rows[event + i], listing.components[event + i] = nodes.row[node], nodes.component[node]
     listing.completed[match], listing.order[match] = completions[0, at], completions[2, at]
     listing.class_of[match] = completions[3, at]
-    done[LISTED], done[EVENTS] = match + 1, event + length
+    done[LISTED], done[LISTED_EVENTS] = match + 1, event + length
     listing.offsets[match + 1] = event + length
     return True
 

@@ -10,9 +10,19 @@ import numpy as np
 from sparkcep.engine import run_lists as lists
 from sparkcep.engine.compiled import compiled
 from sparkcep.engine.event_code import Vectors
-from sparkcep.engine.event_tables import WAITING, Nodes, Runs, RunTables, Stream, in_own_window, in_window
+from sparkcep.engine.event_tables import (
+    EVENTS,
+    WAITING,
+    Nodes,
+    Runs,
+    RunTables,
+    Stream,
+    in_own_window,
+    in_window,
+    is_open,
+)
 from sparkcep.engine.match_graph import compact, count_below, new_nodes
-from sparkcep.engine.match_listing import EVENTS, LISTED, Listing, Scratch, list_matches, new_listing
+from sparkcep.engine.match_listing import LISTED, LISTED_EVENTS, Listing, Scratch, list_matches, new_listing
 from sparkcep.engine.matches import Int64s, UInt64s
 from sparkcep.engine.run_lists import Pools, Rules
 from sparkcep.engine.runs_program import RunsProgram
@@ -135,7 +145,9 @@ class RunPools:
         roots = self.pools.runs.tip[tips]
         count = int(control[lists.NODES])
         moved = np.empty(count, np.int64)
-        control[lists.NODES] = compact(self.pools.nodes, count, roots, stream, tables.window, now, moved)
+        control[lists.NODES] = compact(
+            self.pools.nodes, count, roots, stream, tables.window, self.pools.class_counts, now, moved
+        )
         self.pools.runs.tip[tips] = moved[roots]
 
     def _tips(self) -> Int64s:
@@ -202,7 +214,7 @@ class RunPools:
                     raise too_many_matches()
                 continue
             yield listing, int(done[LISTED])
-            assert done[EVENTS] <= events
+            assert done[LISTED_EVENTS] <= events
             first = behind
 
     def counted(self, count: int, stream: Stream) -> tuple[UInt64s, UInt64s]:
@@ -242,7 +254,8 @@ def drop_expired(tables: RunTables, stream: Stream, pools: Pools, control: Int64
         previous, run = np.int64(-1), pools.heads[place]
         while run >= 0:
             following = pools.runs.following[run]
-            if in_window(stream, tables.window, pools.nodes.last_start[pools.runs.tip[run]], now):
+            start = pools.nodes.last_start[pools.runs.tip[run]]
+            if is_open(stream, tables.window, pools.class_counts, start, now):
                 previous = run
             else:
                 if previous < 0:
@@ -284,11 +297,12 @@ def rehash(pools: Pools, top: int) -> int:
 @compiled
 def looks_back_to(tables: RunTables, stream: Stream, row: int, origin: int) -> bool:
     """Whether a negation at the start of a match from `origin` on may look at `row`."""
-    if in_window(stream, tables.window, row, origin):
+    # Windows of events count those of one class: no row tells where they begin for the others.
+    if tables.window.kind == EVENTS or in_window(stream, tables.window, row, origin):
         return True
     windows = tables.gaps.windows
     for gap in range(windows.kind.shape[0]):
         stands_first = tables.gaps.before[gap] == 0 and windows.kind[gap] != 0
-        if stands_first and in_own_window(stream, windows, gap, row, origin):
+        if stands_first and (windows.kind[gap] == EVENTS or in_own_window(stream, windows, gap, row, origin)):
             return True
     return False

@@ -25,6 +25,7 @@ from sparkcep.engine.event_tables import (
     Stream,
     in_own_window,
     in_window,
+    is_open,
 )
 from sparkcep.engine.match_graph import add_event
 from sparkcep.engine.matches import Bools, Int64s, UInt64s
@@ -197,7 +198,7 @@ def _visit(
     while run >= 0:
         following = np.int64(-1) if at_start else runs.following[run]
         mode, stopped = runs.mode[run], runs.stopped[run]
-        alive = at_start or in_window(given.stream, tables.window, pools.nodes.last_start[runs.tip[run]], row)
+        alive = at_start or _is_alive(tables, given.stream, pools, run, row, hears)
         if alive and not at_start:
             control[VISITS] += 1
             if tables.contiguous and not hears and runs.seen[run] < row - 1:
@@ -226,6 +227,15 @@ def _visit(
         following = runs.following[run]
         put_run(pools, rules, control, states, run)
         run = following
+
+
+@inlined
+def _is_alive(tables: RunTables, stream: Stream, pools: Pools, run: int, row: int, hears: bool) -> bool:
+    """Tell whether the window of the youngest start of a run is open at an event of its own or another class."""
+    start = pools.nodes.last_start[pools.runs.tip[run]]
+    if hears:
+        return is_open(stream, tables.window, pools.class_counts, start, row)
+    return in_window(stream, tables.window, start, row)
 
 
 @inlined
