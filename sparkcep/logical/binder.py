@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sparkcep.errors import BindingError, Span, did_you_mean
+from sparkcep.errors import BindingError, PatternSyntaxError, Span, did_you_mean
 from sparkcep.logical.bound import Condition, LogicalMatch
 from sparkcep.logical.calls import SortKey
 from sparkcep.logical.conditions import SplitCondition, split_condition
 from sparkcep.logical.hidden import HiddenColumns
 from sparkcep.logical.measures import MeasureBinder
-from sparkcep.logical.scope import Names
+from sparkcep.logical.scope import Clause, Names
 from sparkcep.logical.slots import Operand, RowSet, SlotConditions
-from sparkcep.logical.tokens import token_range
+from sparkcep.logical.tokens import TokenRange, token_range
 from sparkcep.logical.types import TypeOracle
-from sparkcep.syntax.clause import Fragment, MatchRecognize
+from sparkcep.syntax.clause import Fragment, MatchRecognize, Measure
 from sparkcep.syntax.pattern import Exclusion, variables_of, walk
 
 
@@ -76,13 +76,24 @@ def bind(
         late_aggregates=tuple(measures.late),
         bare_columns=tuple(measures.bare),
         prefix=hidden.prefix,
+        fragments={
+            **{f"DEFINE {definition.variable}": definition.condition for definition in clause.definitions},
+            **{f"MEASURES {measure.name}": measure.expression for measure in clause.measures},
+        },
     )
 
 
 def sort_key(fragment: Fragment) -> SortKey:
     """Read ``expression [ASC|DESC] [NULLS FIRST|LAST]`` of ORDER BY."""
-    expression, ascending, nulls_first = token_range(fragment.text).sort_key()
-    return SortKey(expression.text, ascending, nulls_first)
+    expression, ascending, nulls_first = _tokens(fragment, "ORDER BY").sort_key()
+    return SortKey(expression.text, ascending, nulls_first, fragment)
+
+
+def _tokens(fragment: Fragment, title: str) -> TokenRange:
+    try:
+        return token_range(fragment.text)
+    except PatternSyntaxError as error:
+        raise Clause(title, fragment, Names((), {}, ())).unreadable(error) from None
 
 
 def _conditions(
@@ -112,11 +123,18 @@ def _subsets(clause: MatchRecognize, variables: tuple[str, ...]) -> dict[str, tu
     for subset in clause.subsets:
         if subset.name in variables or subset.name in found:
             raise BindingError(
-                "DUPLICATE_VARIABLE", f"'{subset.name}' is already a variable", clause="SUBSET", found=subset.name
+                "DUPLICATE_VARIABLE",
+                f"'{subset.name}' is already a variable",
+                clause="SUBSET",
+                text=subset.source,
+                span=subset.name_span,
+                found=subset.name,
+                hint="give the union another name",
             )
-        for member in subset.members:
+        for position, member in enumerate(subset.members):
             if member not in variables:
-                raise _not_in_pattern(member, variables, "SUBSET")
+                span = subset.member_spans[position] if subset.source is not None else None
+                raise _not_in_pattern(member, variables, "SUBSET", subset.source, span)
         found[subset.name] = subset.members
     return found
 
@@ -141,13 +159,22 @@ def _check_definitions(clause: MatchRecognize, variables: tuple[str, ...], subse
     for definition in clause.definitions:
         name = definition.variable
         if name in seen:
-            raise BindingError("DUPLICATE_DEFINITION", f"'{name}' is defined twice", clause="DEFINE", found=name)
+            raise BindingError(
+                "DUPLICATE_DEFINITION",
+                f"'{name}' is defined twice",
+                clause="DEFINE",
+                text=definition.condition.source,
+                span=definition.span,
+                found=name,
+            )
         seen.add(name)
         if name in subsets:
             raise BindingError(
                 "DEFINED_SUBSET",
                 f"'{name}' is a union variable of SUBSET and cannot be defined",
                 clause="DEFINE",
+                text=definition.condition.source,
+                span=definition.span,
                 found=name,
                 allowed=variables,
             )
@@ -156,12 +183,16 @@ def _check_definitions(clause: MatchRecognize, variables: tuple[str, ...], subse
 
 
 def _check_rows(clause: MatchRecognize, names: Names) -> None:
+    for key in clause.partition_by:
+        _tokens(key, "PARTITION BY")
     if not clause.order_by:
         raise BindingError(
             "MISSING_ORDER",
             "a pattern needs an order of rows",
             clause="ORDER BY",
-            allowed="order_by=[…] with at least one column",
+            text=clause.source,
+            span=clause.opener,
+            allowed="order_by=[…] with at least one column" if clause.source is None else "ORDER BY column, …",
             hint="name the column that says when an event happened",
         )
     excluded = any(isinstance(node, Exclusion) for node in walk(clause.pattern))
@@ -169,35 +200,40 @@ def _check_rows(clause: MatchRecognize, names: Names) -> None:
         raise BindingError(
             "EXCLUSION_WITH_UNMATCHED_ROWS",
             "{- -} cannot be combined with ALL ROWS PER MATCH WITH UNMATCHED ROWS",
-            clause="PATTERN",
+            clause="PATTERN" if clause.source is None else "ROWS PER MATCH",
+            text=clause.source,
+            span=clause.rows_span,
+            found="{- -}",
             allowed="ALL ROWS PER MATCH, OMIT EMPTY MATCHES, ONE ROW PER MATCH",
         )
-    duplicates = _duplicate(measure.name for measure in clause.measures)
-    clash = duplicates or _clash(clause, names)
+    clash = _duplicate(clause.measures) or _clash(clause, names)
     if clash is not None:
         raise BindingError(
             "DUPLICATE_COLUMN",
-            f"the result would have two columns '{clash}'",
+            f"the result would have two columns '{clash.name}'",
             clause="MEASURES",
-            found=clash,
+            text=clash.expression.source,
+            span=clash.span,
+            found=clash.name,
             hint="give the measure another name",
         )
 
 
-def _duplicate(measure_names: object) -> str | None:
+def _duplicate(measures: Sequence[Measure]) -> Measure | None:
+    """Return the second of two measures of one name."""
     seen: set[str] = set()
-    for name in measure_names:  # type: ignore[attr-defined]
-        if name.lower() in seen:
-            return str(name)
-        seen.add(name.lower())
+    for measure in measures:
+        if measure.name.lower() in seen:
+            return measure
+        seen.add(measure.name.lower())
     return None
 
 
-def _clash(clause: MatchRecognize, names: Names) -> str | None:
-    """Return a measure's name that a column of the result has too."""
+def _clash(clause: MatchRecognize, names: Names) -> Measure | None:
+    """Return a measure with a name that a column of the result has too."""
     taken = names.columns if clause.rows_per_match != "one" else [key.text for key in clause.partition_by]
     folded = {name.lower().strip("`") for name in taken}
-    return next((measure.name for measure in clause.measures if measure.name.lower() in folded), None)
+    return next((measure for measure in clause.measures if measure.name.lower() in folded), None)
 
 
 def _skip_rows(clause: MatchRecognize, names: Names) -> RowSet | None:
@@ -205,5 +241,6 @@ def _skip_rows(clause: MatchRecognize, names: Names) -> RowSet | None:
     if target is None:
         return None
     if not names.is_variable(target):
-        raise _not_in_pattern(target, (*names.variables, *names.subsets), "AFTER MATCH SKIP")
+        after, known = clause.after_match, (*names.variables, *names.subsets)
+        raise _not_in_pattern(target, known, "AFTER MATCH SKIP", after.source, after.target_span)
     return names.rows_of(target)

@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from sparkcep.errors import BindingError
 from sparkcep.logical.calls import SortKey
 from sparkcep.logical.outputs import Output
+from sparkcep.logical.scope import located
 from sparkcep.logical.slots import RowSet, SlotConditions
 from sparkcep.syntax.clause import AfterMatch, Fragment, RowsPerMatch, Within
 from sparkcep.syntax.pattern import RowPattern
@@ -88,7 +90,10 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class LogicalMatch:
-    """Everything the planner and the drivers need to know."""
+    """Everything the planner and the drivers need to know.
+
+    `fragments` are the user's conditions and measures by the clause they stand in: ``DEFINE A``, ``MEASURES n``.
+    """
 
     pattern: RowPattern
     variables: tuple[str, ...]
@@ -110,3 +115,9 @@ class LogicalMatch:
     bare_columns: tuple[str, ...]
     prefix: str
     kind: Literal["row pattern"] = field(default="row pattern")
+    fragments: dict[str, Fragment] = field(default_factory=dict, compare=False, repr=False)
+
+    def located(self, error: BindingError) -> BindingError:
+        """Return a complaint about a piece of a condition or a measure, told at its place in the user's text."""
+        fragment = self.fragments.get(error.clause or "")
+        return error if fragment is None else located(error, fragment)

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from sparkcep.errors import Span
 from sparkcep.logical.slots import RowSet
+from sparkcep.syntax.clause import Fragment
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +40,12 @@ class Navigation:
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """``expression [ASC|DESC] [NULLS FIRST|LAST]`` inside an aggregate."""
+    """``expression [ASC|DESC] [NULLS FIRST|LAST]`` inside an aggregate, or of ORDER BY: then with its `fragment`."""
 
     expression: str
     ascending: bool
     nulls_first: bool
+    fragment: Fragment | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -107,22 +108,7 @@ class Clause:
 
     def located(self, error: BindingError) -> BindingError:
         """Return Spark's complaint about a piece of the clause, told at the piece's place in it."""
-        source = self.fragment.source if self.fragment.source is not None else self.fragment.text
-        if error.text is None or error.text == source:
-            return error
-        own = self.fragment.text.lower()
-        sought = [piece.lower() for piece in (error.found, error.text) if piece]
-        piece = next((piece for piece in sought if piece in own), None)
-        start = own.find(piece) if piece is not None else 0
-        return self.error(
-            error.code,
-            error.message,
-            start,
-            start + len(piece if piece is not None else own),
-            found=error.found,
-            allowed=error.allowed,
-            hint=error.hint,
-        )
+        return located(error, self.fragment)
 
     def unknown_variable(self, name: str, start: int, end: int) -> BindingError:
         """Return the error for a qualifier that is neither a variable nor a column."""
@@ -136,3 +122,32 @@ class Clause:
             allowed=", ".join(known),
             hint=did_you_mean(name, (*known, *self.names.columns)) or f"add {name} to PATTERN or SUBSET",
         )
+
+
+def located(error: BindingError, fragment: Fragment) -> BindingError:
+    """Return a complaint about a piece of `fragment`, told at the piece's place in the text it was cut from."""
+    source = fragment.source if fragment.source is not None else fragment.text
+    if error.text == source:
+        return error
+    base = fragment.span.start if fragment.source is not None else 0
+    place = next((place for piece in (error.found, error.text) if (place := _place(piece, fragment.text))), None)
+    start, end = place or (0, len(fragment.text))
+    return BindingError(
+        error.code,
+        error.message,
+        clause=error.clause,
+        text=source,
+        span=Span(base + start, base + end),
+        found=error.found,
+        allowed=error.allowed,
+        hint=error.hint,
+    )
+
+
+def _place(piece: str | None, text: str) -> tuple[int, int] | None:
+    """Return where a piece stands in a text: as a whole word if it can."""
+    if not piece:
+        return None
+    pattern = re.escape(piece)
+    place = re.search(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE) or re.search(pattern, text, re.IGNORECASE)
+    return place.span() if place is not None else None

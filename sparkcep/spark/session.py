@@ -28,7 +28,7 @@ _TABLE = re.compile(r"table or view (`[^`]+`(?:\.`[^`]+`)*) cannot be found")
 
 def run_statement(spark: SparkSession, text: str, options: Options) -> DataFrame:
     """Run one statement; see `sparkcep.sql`."""
-    return spark.sql(rewrite(text, lambda occurrence: _served(spark, occurrence, options)))
+    return spark.sql(rewrite(text, lambda occurrence: _view(_plan(spark, text, occurrence, options).dataframe())))
 
 
 def statement_plans(spark: SparkSession, text: str, options: Options) -> list[MatchPlan | EventPlan]:
@@ -36,19 +36,15 @@ def statement_plans(spark: SparkSession, text: str, options: Options) -> list[Ma
     plans: list[MatchPlan | EventPlan] = []
 
     def serve(occurrence: Occurrence) -> str:
-        plans.append(_plan(spark, occurrence, options))
+        plans.append(_plan(spark, text, occurrence, options))
         return _view(plans[-1].dataframe())
 
     rewrite(text, serve)
     return plans
 
 
-def _served(spark: SparkSession, occurrence: Occurrence, options: Options) -> str:
-    return _view(_plan(spark, occurrence, options).dataframe())
-
-
-def _plan(spark: SparkSession, occurrence: Occurrence, options: Options) -> MatchPlan | EventPlan:
-    frame = _input(spark, occurrence)
+def _plan(spark: SparkSession, text: str, occurrence: Occurrence, options: Options) -> MatchPlan | EventPlan:
+    frame = _input(spark, text, occurrence)
     if isinstance(occurrence.clause, TableCall):
         # `read_table_call` has checked the names; what the values may be is checked where arguments are read.
         arguments = Arguments(**occurrence.clause.arguments)  # type: ignore[arg-type]
@@ -64,19 +60,19 @@ def _view(frame: DataFrame) -> str:
     return name
 
 
-def _input(spark: SparkSession, occurrence: Occurrence) -> DataFrame:
+def _input(spark: SparkSession, text: str, occurrence: Occurrence) -> DataFrame:
     try:
         with query_errors_unlogged():
             frame = spark.sql(occurrence.relation)
             _ = frame.schema
     except (AnalysisException, ParseException) as error:
-        raise _unreadable(spark, error, occurrence.relation) from None
+        raise _unreadable(spark, error, text, occurrence) from None
     return frame
 
 
-def _unreadable(spark: SparkSession, error: AnalysisException, relation: str) -> BindingError:
+def _unreadable(spark: SparkSession, error: AnalysisException, text: str, occurrence: Occurrence) -> BindingError:
     """Tell why the relation in front of a clause cannot be read."""
-    told = analysis_error(error, relation, "FROM", ())
+    told = analysis_error(error, occurrence.relation, "FROM", ())
     message, found, hint = told.message, told.found, told.hint
     if told.code == "UNRESOLVED_COLUMN":
         hint = "the input of MATCH_RECOGNIZE cannot read columns of the query around it (no correlation)"
@@ -85,13 +81,24 @@ def _unreadable(spark: SparkSession, error: AnalysisException, relation: str) ->
         found = table[1].replace("`", "")
         message = f"there is no table or view '{found}'"
         hint = did_you_mean(found, [known.name for known in spark.catalog.listTables()])
-    start = relation.lower().find(found.lower()) if found else -1
     return BindingError(
         told.code,
         f"the input of MATCH_RECOGNIZE cannot be read: {message}",
         clause="FROM",
-        text=relation,
-        span=Span(start, start + len(found)) if found and start >= 0 else Span(0, len(relation)),
+        text=text,
+        span=_place(text, occurrence, found),
         found=found,
         hint=hint,
     )
+
+
+def _place(text: str, occurrence: Occurrence, found: str | None) -> Span:
+    """Return where a name stands: in the relation, else before it, where its common tables are."""
+    whole = occurrence.span
+    clause = text.lower().rfind("match_recognize", whole.start, whole.end)
+    relation = Span(whole.start, clause if clause > whole.start else whole.end)
+    for part in (relation, Span(0, whole.end)) if found else ():
+        place = re.compile(rf"(?<!\w){re.escape(found or '')}(?!\w)", re.IGNORECASE).search(text, part.start, part.end)
+        if place is not None:
+            return Span(*place.span())
+    return relation

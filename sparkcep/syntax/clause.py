@@ -27,6 +27,7 @@ class Measure:
 
     name: str
     expression: Fragment
+    span: Span = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,14 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Subset:
-    """``name = (members)`` of SUBSET, all names in normal form."""
+    """``name = (members)`` of SUBSET, all names in normal form; `source` is the text that spans speak of."""
 
     name: str
     members: tuple[str, ...]
     span: Span = field(default=NOWHERE, compare=False)
+    name_span: Span = field(default=NOWHERE, compare=False, repr=False)
+    member_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
+    source: str | None = field(default=None, compare=False, repr=False)
 
 
 RowsPerMatch: TypeAlias = Literal["one", "all", "all omit empty", "all with unmatched"]
@@ -53,11 +57,16 @@ SkipMode: TypeAlias = Literal["past last row", "to next row", "to first", "to la
 
 @dataclass(frozen=True, slots=True)
 class AfterMatch:
-    """Where the search goes on: `target` (normal form) only with "to first" and "to last"."""
+    """Where the search goes on: `target` (normal form) only with "to first" and "to last".
+
+    `source` is the text that spans speak of.
+    """
 
     mode: SkipMode = "past last row"
     target: str | None = None
     span: Span = field(default=NOWHERE, compare=False)
+    target_span: Span = field(default=NOWHERE, compare=False, repr=False)
+    source: str | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +94,11 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class MatchRecognize:
-    """A whole clause. `order_by` fragments carry their direction: ``ts DESC NULLS LAST``."""
+    """A whole clause. `order_by` fragments carry their direction: ``ts DESC NULLS LAST``.
+
+    Where the clause was read from text, `source` is that text, `opener` the place of its first word
+    and `rows_span` the place of the rows per match.
+    """
 
     pattern: RowPattern
     partition_by: tuple[Fragment, ...] = ()
@@ -96,3 +109,6 @@ class MatchRecognize:
     subsets: tuple[Subset, ...] = ()
     within: Within | None = None
     definitions: tuple[Definition, ...] = ()
+    source: str | None = field(default=None, compare=False, repr=False)
+    opener: Span = field(default=NOWHERE, compare=False, repr=False)
+    rows_span: Span = field(default=NOWHERE, compare=False, repr=False)

@@ -24,7 +24,7 @@ from sparkcep.syntax.clause import (
 from sparkcep.syntax.durations import parse_within, within_text
 from sparkcep.syntax.fragments import is_finished, measure_text, spliced, top_level
 from sparkcep.syntax.lexer import Token, closing_brackets, split_top_level, tokenize, unquoted
-from sparkcep.syntax.pattern import RowPattern, name_text
+from sparkcep.syntax.pattern import NOWHERE, RowPattern, name_text
 from sparkcep.syntax.row_pattern import parse_row_pattern, variable_name
 
 _ORDER = (
@@ -102,7 +102,7 @@ def parse_match_recognize(text: str, *, source: str | None = None, offset: int =
     """
     shown = text if source is None else source
     tokens = tokenize(text, clause="MATCH_RECOGNIZE", source=source, offset=offset)
-    pairs = closing_brackets(tokens, text=shown, clause="MATCH_RECOGNIZE")
+    pairs = paired(tokens, shown)
     if len(tokens) < 2 or tokens[0].keyword != "MATCH_RECOGNIZE" or 1 not in pairs or not tokens[1].is_symbol("("):
         raise PatternSyntaxError(
             "UNEXPECTED_TOKEN",
@@ -166,6 +166,58 @@ def parse_after_match(text: str) -> AfterMatch:
 
 def _nowhere(text: str) -> Token:
     return Token("operator", "", 0, len(text))
+
+
+def paired(tokens: Sequence[Token], text: str) -> dict[int, int]:
+    """Pair the brackets of a text that holds MATCH_RECOGNIZE clauses; see `closing_brackets`.
+
+    Raises
+    ------
+    PatternSyntaxError
+        UNBALANCED_BRACKET, with the clause that the bracket stands in.
+    """
+    try:
+        return closing_brackets(tokens, text=text)
+    except PatternSyntaxError as error:
+        span = error.span or Span(0, 0)
+        raise PatternSyntaxError(
+            error.code,
+            error.message,
+            clause=_clause_around(tokens, span.start),
+            text=text,
+            span=span,
+            found=error.found,
+            allowed=error.allowed,
+        ) from None
+
+
+def _clause_around(tokens: Sequence[Token], offset: int) -> str | None:
+    """Return the clause that the character at `offset` stands in, as far as the words before it tell.
+
+    For texts whose brackets do not match, so that nothing of them can be read yet.
+    """
+    end = sum(token.start < offset for token in tokens)
+    opened = [
+        index
+        for index in range(min(end, len(tokens) - 1))
+        if tokens[index].keyword == "MATCH_RECOGNIZE" and tokens[index + 1].is_symbol("(")
+    ]
+    if not opened:
+        return None
+    names = [name for name, _, _ in clause_openings(tokens, _pairs_before(tokens, end), opened[-1] + 2, end)]
+    return names[-1] if names else "MATCH_RECOGNIZE"
+
+
+def _pairs_before(tokens: Sequence[Token], end: int) -> dict[int, int]:
+    """Pair those brackets of the first `end` tokens that match."""
+    pairs: dict[int, int] = {}
+    opened: list[int] = []
+    for index in range(end):
+        if tokens[index].is_symbol("("):
+            opened.append(index)
+        elif tokens[index].is_symbol(")") and opened:
+            pairs[opened.pop()] = index
+    return pairs
 
 
 def clause_openings(
@@ -235,6 +287,9 @@ class _Reader:
             subsets=tuple(self._subset(*item) for item in ranges("SUBSET")),
             within=self._within(within) if within else None,
             definitions=tuple(self._definition(*item) for item in ranges("DEFINE")),
+            source=self._text,
+            opener=self._tokens[max(start - 2, 0)].span,
+            rows_span=self._section_span(rows) if rows else NOWHERE,
         )
 
     def _sections(self, start: int, end: int) -> dict[str, _Section]:
@@ -294,7 +349,7 @@ class _Reader:
         named = last.is_name and (explicit or implicit) and expression_end > start
         if not named or any(self._tokens[i].keyword == "AS" for i in top_level(self._pairs, start, expression_end)):
             self._fail("MEASURE_WITHOUT_NAME", "A measure needs one name.", last, "MEASURES", "expression AS name")
-        return Measure(unquoted(last), self._fragment(start, expression_end))
+        return Measure(unquoted(last), self._fragment(start, expression_end), last.span)
 
     def _is_bare_name(self, before: Token, last: Token) -> bool:
         return is_finished(before) and last.keyword not in _NEVER_A_MEASURE_NAME
@@ -317,8 +372,14 @@ class _Reader:
         members = split_top_level(tokens, self._pairs, opening + 1, end - 1) if well_formed else []
         if not members or any(last - first != 1 or not tokens[first].is_name for first, last in members):
             self._fail("INVALID_SUBSET", "This is no union of variables.", tokens[start], "SUBSET", "name = (A, B, …)")
-        names = tuple(self._name(tokens[first], "SUBSET") for first, _ in members)
-        return Subset(self._name(tokens[start], "SUBSET"), names, Span(tokens[start].start, tokens[end - 1].end))
+        return Subset(
+            self._name(tokens[start], "SUBSET"),
+            tuple(self._name(tokens[first], "SUBSET") for first, _ in members),
+            Span(tokens[start].start, tokens[end - 1].end),
+            tokens[start].span,
+            tuple(tokens[first].span for first, _ in members),
+            self._text,
+        )
 
     # The other clauses.
 
@@ -357,7 +418,8 @@ class _Reader:
             message = "The place where the search goes on cannot be read."
             self._fail_section("INVALID_AFTER_MATCH", message, section, _SKIP_ALLOWED)
         target = self._name(tokens[-1], section.name) if has_target else None
-        return AfterMatch(mode, target, self._section_span(section))
+        target_span = tokens[-1].span if has_target else NOWHERE
+        return AfterMatch(mode, target, self._section_span(section), target_span, self._text)
 
     def _pattern(self, section: _Section) -> RowPattern:
         opening = section.start

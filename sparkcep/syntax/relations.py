@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sparkcep.errors import BindingError, PatternSyntaxError, Span
-from sparkcep.syntax.lexer import Token, closing_brackets, tokenize, unquoted
+from sparkcep.syntax.lexer import Token, tokenize, unquoted
+from sparkcep.syntax.match_recognize import paired
 
 _QUERY_OPENERS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE"})
 _NO_PART_OF_A_RELATION = frozenset(
@@ -48,7 +49,7 @@ class SourceText:
             UNCLOSED_QUOTE, UNCLOSED_COMMENT, UNBALANCED_BRACKET.
         """
         tokens = tokenize(text) if tokens is None else tokens
-        pairs = closing_brackets(tokens, text=text)
+        pairs = paired(tokens, text)
         openings = {closing: opening for opening, closing in pairs.items()}
         enclosing: list[int] = []
         around = -1

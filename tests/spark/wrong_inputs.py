@@ -56,6 +56,13 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "clause_and_arguments": {"pattern": "MATCH_RECOGNIZE (ORDER BY ts PATTERN (A))", "define": {"A": "price > 1"}},
     "wrong_null_order_value": {"pattern": "A", "null_order_value": "skip"},
     "empty_pattern_text": {"pattern": ""},
+    "unknown_column_in_prev": {"pattern": "A B", "define": {"B": "event = 'surprise' AND price > 2 * PREV(prise)"}},
+    "unknown_column_in_prev_of_last": {"pattern": "A B", "define": {"B": "price > PREV(LAST(A.prise), 2)"}},
+    "unknown_column_in_nested_next": {"pattern": "A", "measures": {"x": "upper(NEXT(LAST(evnt || 'x'), 2))"}},
+    "unbalanced_bracket_in_order_by": {"pattern": "A", "order_by": ["abs(price"]},
+    "unbalanced_bracket_in_partition_by": {"pattern": "A", "partition_by": ["upper(user_id"]},
+    "key_hides_a_column": {"pattern": "A", "partition_by": ["upper(event) AS event"]},
+    "union_named_as_variable": {"pattern": "A B", "subset": {"A": ["B"]}},
 }
 
 STATEMENTS: dict[str, str] = {
@@ -85,6 +92,53 @@ FROM events MATCH_RECOGNIZE (
     "sql_correlated": """SELECT u.id, (SELECT COUNT(*) FROM (SELECT * FROM events WHERE user_id = u.id)
   MATCH_RECOGNIZE (ORDER BY ts PATTERN (A B))) AS n FROM users AS u""",
     "sql_lateral": "SELECT * FROM users u, LATERAL (SELECT * FROM events) MATCH_RECOGNIZE (ORDER BY ts PATTERN (A))",
+    "sql_subset_of_unknown": """SELECT *
+FROM events MATCH_RECOGNIZE (
+  ORDER BY ts PATTERN (A B)
+  SUBSET U = (A, B), W = (A, d) DEFINE A AS price > 1)""",
+    "sql_union_named_as_variable": "SELECT * FROM events MATCH_RECOGNIZE (ORDER BY ts PATTERN (A B) SUBSET b = (A))",
+    "sql_skip_to_unknown_variable": """SELECT *
+FROM events MATCH_RECOGNIZE (
+  ORDER BY ts
+  AFTER MATCH SKIP TO LAST Bb PATTERN (A B))""",
+    "sql_wrong_after_match": (
+        "SELECT * FROM events MATCH_RECOGNIZE (ORDER BY ts AFTER MATCH SKIP PAST THE LAST ROW PATTERN (A B))"
+    ),
+    "sql_unknown_partition_column": """SELECT *
+FROM events MATCH_RECOGNIZE (
+  PARTITION BY event, upper(usr_id) ORDER BY ts
+  PATTERN (A B))""",
+    "sql_key_hides_a_column": (
+        "SELECT * FROM events MATCH_RECOGNIZE (PARTITION BY upper(event) AS event ORDER BY ts PATTERN (A))"
+    ),
+    "sql_unknown_order_column": """SELECT *
+FROM events MATCH_RECOGNIZE (
+  PARTITION BY user_id ORDER BY price, abs(tss) DESC
+  PATTERN (A B))""",
+    "sql_order_missing": "SELECT * FROM events MATCH_RECOGNIZE (PARTITION BY user_id PATTERN (A))",
+    "sql_wrong_rows_per_match": (
+        "SELECT * FROM events MATCH_RECOGNIZE (ORDER BY ts ALL ROWS PER MATCH WITH EMPTY MATCHES PATTERN (A))"
+    ),
+    "sql_exclusion_with_unmatched": """SELECT *
+FROM events MATCH_RECOGNIZE (
+  ORDER BY ts
+  ALL ROWS PER MATCH WITH UNMATCHED ROWS
+  PATTERN (A {- B -}))""",
+    "sql_duplicate_measure": (
+        "SELECT * FROM events MATCH_RECOGNIZE (ORDER BY ts MEASURES FIRST(price) AS x, price AS X PATTERN (A))"
+    ),
+    "sql_defined_twice": (
+        "SELECT * FROM events MATCH_RECOGNIZE (ORDER BY ts PATTERN (A) DEFINE A AS price > 1, a AS price < 9)"
+    ),
+    "sql_unknown_column_in_prev": """SELECT *
+FROM events MATCH_RECOGNIZE (
+  ORDER BY ts PATTERN (A B)
+  DEFINE B AS event = 'surprise' AND price > 2 * PREV(prise))""",
+    "sql_missing_table_in_common_table": """WITH low AS (SELECT * FROM eventz WHERE price < 9)
+SELECT * FROM low MATCH_RECOGNIZE (ORDER BY ts PATTERN (A))""",
+    "sql_bracket_too_many_in_define": (
+        "SELECT * FROM events MATCH_RECOGNIZE (ORDER BY ts PATTERN (A) DEFINE A AS price > (1 + 2])"
+    ),
     "sql_unclosed_clause": "SELECT * FROM events MATCH_RECOGNIZE (ORDER BY ts PATTERN (A B) DEFINE B AS price > 1",
 }
 
