@@ -429,4 +429,4 @@ def _concatenated(parts: list[EventMatches], needed_from: int, rows: EventRows) 
     )
 
 
-__all__ = ["ALL", "RunsMatcher", "RunsProgram", "compile_runs"]
+__all__ = ["RunsMatcher", "RunsProgram", "compile_runs"]

@@ -91,7 +91,7 @@ def orders_of(root: EventNode, strategy_of: Callable[[Component], Strategy], tex
     for structure in _expand(root, frozenset(), text):
         if structure is None:
             continue
-        parts = [leaf.node for leaf in _leaves(structure) if isinstance(leaf.node, Component)]
+        parts = [at.leaf.node for at in _placed(structure) if isinstance(at.leaf.node, Component)]
         if not parts:
             continue
         interleaves = _is_parallel(structure) and all(strategy_of(part) == ANY for part in parts)
@@ -164,14 +164,6 @@ def _block(ordered: bool, chosen: Iterable[_Structure | None]) -> _Structure | N
     return _Block(ordered, members) if members else None
 
 
-def _leaves(structure: _Structure) -> Iterator[Leaf]:
-    if isinstance(structure, Leaf):
-        yield structure
-        return
-    for member in structure.members:
-        yield from _leaves(member)
-
-
 def _is_parallel(structure: _Structure) -> bool:
     if isinstance(structure, Leaf):
         return False
@@ -191,33 +183,41 @@ def _sequences(structure: _Structure, text: str | None) -> Iterator[_Structure]:
 
 
 def _order(structure: _Structure) -> Order:
-    leaves = list(_leaves(structure))
-    precedence = _precedence(structure)
-    place = {id(leaf): k for k, leaf in enumerate(leaf for leaf in leaves if isinstance(leaf.node, Component))}
+    placed = list(_placed(structure))
+    components = [at for at in placed if isinstance(at.leaf.node, Component)]
+    gaps = [at for at in placed if isinstance(at.leaf.node, Negation)]
 
-    def neighbours(leaf: Leaf, *, earlier: bool) -> frozenset[int]:
-        pairs = [(other, leaf) if earlier else (leaf, other) for other in leaves]
-        return frozenset(
-            place[id(other)]
-            for other, pair in zip(leaves, pairs, strict=True)
-            if id(other) in place and (id(pair[0]), id(pair[1])) in precedence
-        )
+    def earlier(at: _Placed) -> frozenset[int]:
+        return frozenset(k for k, other in enumerate(components) if other.is_before(at))
 
-    components = [leaf for leaf in leaves if id(leaf) in place]
-    gaps = [leaf for leaf in leaves if id(leaf) not in place]
+    def later(at: _Placed) -> frozenset[int]:
+        return frozenset(k for k, other in enumerate(components) if at.is_before(other))
+
     return Order(
-        tuple(components),
-        tuple(neighbours(leaf, earlier=True) for leaf in components),
-        tuple((gap, neighbours(gap, earlier=True), neighbours(gap, earlier=False)) for gap in gaps),
+        tuple(at.leaf for at in components),
+        tuple(map(earlier, components)),
+        tuple((at.leaf, earlier(at), later(at)) for at in gaps),
     )
 
 
-def _precedence(structure: _Structure) -> set[tuple[int, int]]:
-    """Return the pairs of leaves of which the first stands before the second."""
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A leaf and its way down from the root: whether a block is ordered, and the place in it."""
+
+    leaf: Leaf
+    way: tuple[tuple[bool, int], ...]
+
+    def is_before(self, other: _Placed) -> bool:
+        """Whether it stands before the other one: the block where their ways part decides."""
+        for (ordered, place), (_, other_place) in zip(self.way, other.way, strict=False):
+            if place != other_place:
+                return ordered and place < other_place
+        return False
+
+
+def _placed(structure: _Structure, way: tuple[tuple[bool, int], ...] = ()) -> Iterator[_Placed]:
     if isinstance(structure, Leaf):
-        return set()
-    found = set().union(*map(_precedence, structure.members))
-    if structure.ordered:
-        for one, other in itertools.combinations(structure.members, 2):
-            found |= {(id(a), id(b)) for a in _leaves(one) for b in _leaves(other)}
-    return found
+        yield _Placed(structure, way)
+        return
+    for place, member in enumerate(structure.members):
+        yield from _placed(member, (*way, (structure.ordered, place)))
