@@ -17,14 +17,15 @@ from sparkcep.logical.event_bound import (
     LogicalEvents,
 )
 from sparkcep.logical.event_conditions import Conjunct, ConjunctBinder, RowConditions, conjuncts_of, whole_condition
-from sparkcep.logical.event_measures import default_measures, time_column, written_measures
+from sparkcep.logical.event_measures import literal, moments, quoted, time_column, variable_measures, written_measure
 from sparkcep.logical.event_orders import Leaf, Order, orders_of
 from sparkcep.logical.event_placement import Placed, Placement, VariableInfo, joined
 from sparkcep.logical.hidden import HiddenColumns
 from sparkcep.logical.measures import MeasureBinder
 from sparkcep.logical.outputs import Gathered
 from sparkcep.logical.scope import Clause, Names
-from sparkcep.logical.slots import ALL_ROWS, SlotExpression
+from sparkcep.logical.slots import SlotExpression
+from sparkcep.logical.tokens import token_range
 from sparkcep.logical.types import TypeOracle
 from sparkcep.syntax.clause import AfterMatch, Fragment, Measure, Within
 from sparkcep.syntax.event_pattern import (
@@ -212,20 +213,14 @@ class _Binder:
         if matches == "count":
             return ()
         if wanted:
-            listed = written_measures(wanted, self.names, self.infos)
-        else:
-            variables = [variable for variable in variables_of(self.pattern.root) if variable.name in self.infos]
-            order = sort_key(order_by[0]).expression
-            listed = default_measures(variables, self.infos, self.names.columns, order, time)
-        _check_names(listed, partition_by)
-        texts = []
-        for measure in listed:
-            if time is not None and measure.expression.text == time:
-                name = binder.output(Gathered("", time, ALL_ROWS, "last"))
-                texts.append(MeasureText(measure.name, name, f"RETURN {measure.name}"))
-            else:
-                texts.append(replace(binder.bind(measure), clause=f"RETURN {measure.name}"))
-        return tuple(texts)
+            _check_names([measure.name for measure in wanted], partition_by)
+            word = "MEASURES" if measures else "RETURN"
+            return tuple(written_measure(binder, measure, self.infos, word) for measure in wanted)
+        order = self.hidden.column(sort_key(order_by[0]).expression, "ORDER BY")
+        texts = moments(binder, order, order if time is None else time)
+        events = variable_measures(variables_of(self.pattern.root), self.infos, self.names.columns)
+        _check_names([*(text.name for text in texts), *(measure.name for measure in events)], partition_by)
+        return (*texts, *(binder.bind(measure, "RETURN") for measure in events))
 
     # -- windows, keys, types -------------------------------------------------------------------
 
@@ -280,9 +275,8 @@ class _Binder:
                 hint=did_you_mean(name, tuple(self.types))
                 or f"types={{'{name}': 'event = …'}}, or type_column= the column that holds it",
             )
-        column = self.names.column(self.type_column) or self.type_column
-        quoted, literal = column.replace("`", "``"), name.replace("\\", "\\\\").replace("'", "\\'")
-        text = f"`{quoted}` = '{literal}'"
+        column = self.names.column(self.type_column.strip("`"))
+        text = f"{self.type_column if column is None else quoted(column)} = {literal(name)}"
         return (self.rows.bit(text, Clause("type_column", Fragment(text), self.names), name),)
 
     # -- orders ----------------------------------------------------------------------------------
@@ -425,16 +419,22 @@ def _missing_order() -> BindingError:
     )
 
 
-def _check_names(measures: Sequence[Measure], partition_by: Sequence[Fragment]) -> None:
+def _check_names(names: Sequence[str], partition_by: Sequence[Fragment]) -> None:
     """Refuse two columns of one name."""
-    seen = {key.text.strip("`").lower() for key in partition_by}
-    for measure in measures:
-        if measure.name.lower() in seen:
+    seen = {_column_name(key.text).lower() for key in partition_by}
+    for name in names:
+        if name.lower() in seen:
             raise BindingError(
                 "DUPLICATE_COLUMN",
-                f"the result would have two columns '{measure.name}'",
+                f"the result would have two columns '{name}'",
                 clause="RETURN",
-                found=measure.name,
+                found=name,
                 hint="RETURN names the columns; so does another variable name",
             )
-        seen.add(measure.name.lower())
+        seen.add(name.lower())
+
+
+def _column_name(text: str) -> str:
+    """Return the name of a partition column: ``k`` of ``k``, ``t.k`` and ``f(x) AS k``."""
+    tokens = token_range(text)
+    return tokens.plain_name(tokens.last - 1) if tokens.is_name(tokens.last - 1) else text

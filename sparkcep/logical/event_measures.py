@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from sparkcep.errors import BindingError
+from sparkcep.logical.bound import MeasureText
 from sparkcep.logical.event_placement import VariableInfo
 from sparkcep.logical.event_text import Reference, read_event_expression
 from sparkcep.logical.hidden import HiddenColumns
-from sparkcep.logical.scope import Clause, Names
+from sparkcep.logical.measures import MeasureBinder
+from sparkcep.logical.outputs import Gathered, Numbered, Output
+from sparkcep.logical.scope import Clause
+from sparkcep.logical.slots import ALL_ROWS
 from sparkcep.syntax.clause import Fragment, Measure
 from sparkcep.syntax.event_pattern import Variable
-
-TIME = "match_time"
 
 
 def time_column(hidden: HiddenColumns) -> str:
@@ -19,32 +22,38 @@ def time_column(hidden: HiddenColumns) -> str:
     return hidden.fresh("time")
 
 
-def default_measures(
-    variables: Sequence[Variable],
-    infos: Mapping[str, VariableInfo],
-    columns: Sequence[str],
-    order: str,
-    time: str | None,
+def moments(binder: MeasureBinder, order: str, time: str) -> list[MeasureText]:
+    """Return match_number, match_start, match_end and match_time, read from these columns."""
+    outputs: dict[str, Output] = {
+        "match_number": Numbered(""),
+        "match_start": Gathered("", order, ALL_ROWS, "first"),
+        "match_end": Gathered("", order, ALL_ROWS, "last"),
+        "match_time": Gathered("", time, ALL_ROWS, "last"),
+    }
+    return [MeasureText(name, binder.output(output), f"RETURN {name}") for name, output in outputs.items()]
+
+
+def variable_measures(
+    variables: Sequence[Variable], infos: Mapping[str, VariableInfo], columns: Sequence[str]
 ) -> list[Measure]:
-    """Return match_number, start, end and time, and a struct, or array of structs, per positive variable."""
-    found = [
-        Measure("match_number", Fragment("MATCH_NUMBER()")),
-        Measure("match_start", Fragment(f"FIRST({order})")),
-        Measure("match_end", Fragment(f"LAST({order})")),
-        Measure(TIME, Fragment(time or f"LAST({order})")),
-    ]
+    """Return a struct of all columns, or an array of such structs, per positive variable."""
+    found = []
     for variable in variables:
         info = infos[variable.name]
         if info.is_negated:
             continue
-        fields = ", ".join(f"{_literal(column)}, {variable}.{_quoted(column)}" for column in columns)
+        fields = ", ".join(f"{literal(column)}, {variable}.{quoted(column)}" for column in columns)
         function = "ARRAY_AGG" if info.is_array else "LAST"
         found.append(Measure(info.label, Fragment(f"{function}(named_struct({fields}))")))
     return found
 
 
-def written_measures(measures: Sequence[Measure], names: Names, infos: Mapping[str, VariableInfo]) -> list[Measure]:
-    """Return RETURN in the words of MEASURES: ``b[1].x`` is FIRST(b.x), ``b[b.LEN].x`` LAST(b.x).
+def written_measure(
+    binder: MeasureBinder, measure: Measure, infos: Mapping[str, VariableInfo], word: str
+) -> MeasureText:
+    """Bind ``expression AS name`` of RETURN, whose words are those of MEASURES but for elements.
+
+    ``b[1].x`` is FIRST(b.x), ``b[b.LEN].x`` LAST(b.x).
 
     Raises
     ------
@@ -52,11 +61,14 @@ def written_measures(measures: Sequence[Measure], names: Names, infos: Mapping[s
         WRONG_RETURN, MISSING_VARIABLE: an expression reads one element of a loop while it runs, a negated
         variable, ``b.x`` of an array, or a column of no event.
     """
-    return [_written(measure, names, infos) for measure in measures]
+    clause = Clause(f"{word} {measure.name}", measure.expression, binder.names)
+    try:
+        return binder.bind(_written(measure, clause, infos), word)
+    except BindingError as error:
+        raise clause.located(error) from None
 
 
-def _written(measure: Measure, names: Names, infos: Mapping[str, VariableInfo]) -> Measure:
-    clause = Clause(f"RETURN {measure.name}", measure.expression, names)
+def _written(measure: Measure, clause: Clause, infos: Mapping[str, VariableInfo]) -> Measure:
     template = read_event_expression(clause, {name: info.is_array for name, info in infos.items()})
     for column, start, end in template.bare[:1]:
         shown = [info.label for info in infos.values() if not info.is_negated]
@@ -113,10 +125,12 @@ def _check(reference: Reference, clause: Clause, info: VariableInfo) -> None:
     )
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """Return a column's name as Spark reads it."""
     return f"`{name.replace('`', '``')}`"
 
 
-def _literal(name: str) -> str:
+def literal(name: str) -> str:
+    """Return a text as a literal of Spark."""
     escaped = name.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

@@ -45,15 +45,15 @@ class MeasureBinder:
         self.late: list[LateAggregate] = []
         self.bare: dict[str, None] = {}
 
-    def bind(self, measure: Measure) -> MeasureText:
-        """Return the measure's text over hidden columns.
+    def bind(self, measure: Measure, word: str = "MEASURES") -> MeasureText:
+        """Return the measure's text over hidden columns; `word` names its clause in messages.
 
         Raises
         ------
         BindingError
             When a rule of MEASURES is broken.
         """
-        clause = Clause(f"MEASURES {measure.name}", measure.expression, self.names)
+        clause = Clause(f"{word} {measure.name}", measure.expression, self.names)
         template = read_expression(clause)
         try:
             self._check_types(template, clause)

@@ -40,12 +40,16 @@ def read_inner(argument: TokenRange, clause: Clause, function: str, parameters: 
     bare: dict[str, None] = {}
     text = ""
     copied = argument.start
+    of_variable = -1
     for position in argument.outside_queries():
+        if position == of_variable:
+            continue  # the column behind a variable, even one that is called like the input
         variable = _variable_at(argument, position, clause, parameters)
         if variable is not None:
             named[variable] = None
             text += argument.source[copied : argument.tokens[position].start]
-            copied = argument.tokens[position + 2].start
+            of_variable = position + 2
+            copied = argument.tokens[of_variable].start
             continue
         name = argument.free_name(position, clause.names.aliases)
         if name is not None and clause.names.column(name) is not None and name not in parameters:

@@ -27,8 +27,10 @@ _TRUTH = re.compile(r"[<>=]|\b(IS|IN|LIKE|AND|OR|NOT|TRUE)\b|^nullif|^exists")
 class SomeTypes:
     """Types as Spark has them, as far as these tests go."""
 
+    hidden: HiddenColumns
+
     def attach(self, hidden: HiddenColumns) -> None:
-        pass
+        self.hidden = hidden
 
     def types(self, expressions: Sequence[str], *, clause: str) -> list[str]:
         return [self._type(text, clause) for text in expressions]
@@ -36,7 +38,7 @@ class SomeTypes:
     def _type(self, text: str, clause: str) -> str:
         for quoted, plain in _NAME.findall(re.sub(r"'(\\.|[^'\\])*'|AS \w+|\w+ ->", "", text)):
             name = (quoted or plain).lower()
-            if not (name in COLUMNS or name in _KEYWORDS):
+            if not (name in COLUMNS or name in _KEYWORDS or name.startswith(self.hidden.prefix)):
                 raise BindingError("UNRESOLVED_COLUMN", f"there is no column '{name}'", clause=clause, text=text,
                                    span=Span(0, len(text)), found=name)  # fmt: skip
         if text.startswith("coalesce(CAST(NULL"):
@@ -324,6 +326,13 @@ def test_columns_without_return() -> None:
     }  # fmt: skip
 
 
+def test_the_order_is_that_of_the_input_whatever_the_variables_are_called() -> None:
+    events = bound("SEQ(A s, B b)", order_by=(Fragment("s.t DESC"),), aliases=("s",))
+    hidden = {column.name: column.text for column in events.match.hidden}
+    ends = [o for o in events.match.outputs if isinstance(o, Gathered) and hidden.get(o.column) == "s.t"]
+    assert [(o.end, o.rows) for o in ends] == [("first", ALL_ROWS), ("last", ALL_ROWS)]
+
+
 def test_time_of_absence_is_filled_in_by_the_matcher() -> None:
     events = bound("SEQ(A a, ~B b WITHIN 5)")
     assert events.ends_in_absence
@@ -424,7 +433,10 @@ ERRORS: list[tuple[str, dict[str, Any], str, str | None, str | None, str | None]
     ("SEQ(A a)", {"order_by": ()}, "MISSING_ORDER", "ORDER BY", None, "order_by=[…]"),
     ("SEQ(A a) RETURN a.v AS v, a.w AS V", {}, "DUPLICATE_COLUMN", "RETURN", None, "'V'"),
     ("SEQ(A sym)", {"partition_by": (Fragment("sym"),)}, "DUPLICATE_COLUMN", "RETURN", None, "'sym'"),
+    ("SEQ(A k)", {"partition_by": (Fragment("v % 2 AS k"),)}, "DUPLICATE_COLUMN", "RETURN", None, "'k'"),
     ("SEQ(A Match_Start)", {}, "DUPLICATE_COLUMN", "RETURN", None, "Match_Start"),
+    ("SEQ(A a, B+ b[]) RETURN b[1].nix AS q", {}, "UNRESOLVED_COLUMN", "RETURN q", "nix", None),
+    ("SEQ(A a) RETURN a.nix AS q", {}, "UNRESOLVED_COLUMN", "RETURN q", "nix", None),
     ("SEQ(A a, B+ b[]) RETURN b.v AS q", {}, "WRONG_RETURN", "RETURN q", "b.v", LOOP),
     ("SEQ(A a, B+ b[]) RETURN b[i].v AS q", {}, "WRONG_RETURN", "RETURN q", "b[i].v", LOOP),
     ("SEQ(A a, B+ b[]) RETURN SUM(b[..i-1].v) AS q", {}, "WRONG_RETURN", "RETURN q", "SUM(b[..i-1].v)", LOOP),
