@@ -4,7 +4,9 @@ A case holds `columns`, `rows` (NULL is the string "NULL"), the arguments of ``m
 and either `expected`, the output rows as a multiset, or `error`, words of the message.
 `expected` has the partition and measure columns only unless `all_columns` is true. `types`
 names the Spark type of columns whose values TOML cannot write or whose type the values do
-not show: double, bigint, smallint, string, boolean, timestamp, date. A number n in place of
+not show: double, bigint, smallint, string, boolean, timestamp, date, decimal(p,s). `refused` holds
+words of the message with which the engines refuse what they cannot compute exactly; `expected` then
+says what the reference finds. A number n in place of
 `rows` stands for n rows of one column, 1 to n.
 """
 
@@ -14,6 +16,7 @@ import datetime as dt
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +47,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "boolean": bool,
     "timestamp": dt.datetime.fromisoformat,
     "date": dt.date.fromisoformat,
+    "decimal": Decimal,
 }
 
 
@@ -63,6 +67,8 @@ class TableCase:
         Whether `expected` has all output columns; else the partition and measure columns.
     types
         Spark's name of a column's type, for all columns that are not all NULL at least.
+    refused
+        Words of the message with which every engine refuses the case.
     """
 
     table: str
@@ -74,6 +80,7 @@ class TableCase:
     error: tuple[str, ...]
     all_columns: bool
     types: dict[str, str] = field(default_factory=dict)
+    refused: tuple[str, ...] = ()
 
     def visible(self, names: list[str]) -> list[str]:
         """Return the output columns that `expected` lists, given all of them."""
@@ -97,7 +104,7 @@ def _inferred(values: list[Any]) -> str:
 
 
 def _case(table: str, raw: dict[str, Any]) -> TableCase:
-    unknown = set(raw) - {"name", "columns", "rows", "types", "expected", "error", "all_columns", *ARGUMENTS}
+    unknown = set(raw) - {"name", "columns", "rows", "types", "expected", "error", "refused", "all_columns", *ARGUMENTS}
     if unknown:
         raise ValueError(f"{table}: {raw['name']}: unknown keys {sorted(unknown)}")
     columns = raw["columns"]
@@ -105,7 +112,8 @@ def _case(table: str, raw: dict[str, Any]) -> TableCase:
     rows = [[number + 1] for number in range(given)] if isinstance(given, int) else [_plain(row) for row in given]
     types = {name: _inferred([row[j] for row in rows]) for j, name in enumerate(columns)} | raw.get("types", {})
     converted = tuple(
-        tuple(None if v is None else _READERS[types[c]](v) for c, v in zip(columns, row, strict=True)) for row in rows
+        tuple(None if v is None else _READERS[types[c].split("(")[0]](v) for c, v in zip(columns, row, strict=True))
+        for row in rows
     )
     expected = raw.get("expected")
     return TableCase(
@@ -118,6 +126,7 @@ def _case(table: str, raw: dict[str, Any]) -> TableCase:
         tuple(raw.get("error", ())),
         raw.get("all_columns", False),
         types,
+        tuple(raw.get("refused", ())),
     )
 
 
