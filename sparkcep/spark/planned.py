@@ -19,17 +19,28 @@ if TYPE_CHECKING:
 
 
 def planned(
-    frame: DataFrame, arguments: Arguments, options: Options, alias: str | None = None
+    frame: DataFrame, arguments: Arguments, options: Options, alias: str | None = None, *, in_sql: bool = False
 ) -> MatchPlan | EventPlan:
-    """Return the plan of a pattern; `alias` is the name the input relation is called by in expressions."""
+    """Return the plan of a pattern.
+
+    Parameters
+    ----------
+    alias
+        Name the input relation is called by in expressions.
+    in_sql
+        Whether the call stands in a SQL statement: there, as for MATCH_RECOGNIZE, nobody is warned of
+        one partition for all rows.
+    """
     if is_event_pattern(arguments.pattern):
         from sparkcep.spark.event_plan import EventPlan  # here: row patterns need nothing of it
 
         events, source = read_event_arguments(frame, arguments)
-        _warn_of_one_partition(events.partition_by)
+        if not in_sql:
+            _warn_of_one_partition(events.partition_by)
         return EventPlan(replace(source, alias=alias), events, options)
     clause, source = read_arguments(frame, arguments)
-    _warn_of_one_partition(clause.partition_by)
+    if not in_sql:
+        _warn_of_one_partition(clause.partition_by)
     return MatchPlan(replace(source, alias=alias), clause, options)
 
 

@@ -48,7 +48,7 @@ def _plan(spark: SparkSession, text: str, occurrence: Occurrence, options: Optio
     if isinstance(occurrence.clause, TableCall):
         # `read_table_call` has checked the names; what the values may be is checked where arguments are read.
         arguments = Arguments(**occurrence.clause.arguments)  # type: ignore[arg-type]
-        return planned(frame, arguments, options, occurrence.relation_alias)
+        return planned(frame, arguments, options, occurrence.relation_alias, in_sql=True)
     source = Source(frame, tuple(frame.columns), occurrence.relation_alias)
     return MatchPlan(source, occurrence.clause, options)
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import sparkcep
 from sparkcep.errors import SparkcepError, SparkcepWarning
-from tests.spark.wrong_inputs import ARGUMENTS, ON_DATA, STATEMENTS, WARNINGS
+from tests.spark.wrong_inputs import ARGUMENTS, IN_SPARKS_WORDS, ON_DATA, STATEMENTS, WARNINGS
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "errors"
 ROWS = """
@@ -52,6 +53,9 @@ def call(arguments: dict[str, Any]) -> str:
 def check(name: str, source: str, told: str) -> None:
     """Compare with the golden file, or write it."""
     path = GOLDEN / f"{name}.txt"
+    if name in IN_SPARKS_WORDS:
+        told, found = re.subn(r"^(\[\w+\]) .+ (\(in [^()]+\))$", r"\1 (in Spark's words) \2", told, count=1, flags=re.M)
+        assert found == 1
     text = f"{source}\n\n{told}\n"
     if os.environ.get("SPARKCEP_GOLDEN") == "write":
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -21,6 +21,8 @@ JOBS = {
     "v_shapes": ("stocks", "days"),
     "checkout_loop": ("shop_events", "rounds"),
     "sugar_highs_and_lows": ("glucose", "minutes_of_fall"),
+    "low_after_high": ("glucose", "minutes"),
+    "back_to_shipping": ("shop_events", "seconds"),
 }
 
 
@@ -80,3 +82,13 @@ def test_late_departures_known(spark: SparkSession, results: dict[str, DataFrame
 def test_v_shapes_known(spark: SparkSession, results: dict[str, DataFrame]) -> None:
     frame = result(spark, results, "v_shapes")
     assert frame.agg(F.count("*"), F.sum("days")).first() == (2020, 9867)
+
+
+def test_low_after_high_known(spark: SparkSession, results: dict[str, DataFrame]) -> None:
+    assert result(spark, results, "low_after_high").count() == 56
+    every_pair = (ROOT / "sql/low_after_high.sql").read_text(encoding="utf-8").replace("_next_match {", "_any_match {")
+    assert sparkcep.sql(spark, every_pair).count() == 194
+
+
+def test_back_to_shipping_known(spark: SparkSession, results: dict[str, DataFrame]) -> None:
+    assert result(spark, results, "back_to_shipping").count() == 28

@@ -170,6 +170,9 @@ ON_DATA: dict[str, dict[str, Any]] = {
     "skip_to_unbound_variable": {"pattern": "A (B | C)", "define": {"B": "price > 99"}, "after_match": "to last B"},
 }
 
+# Here Spark says what is wrong, in words that change with its version; code, clause and place are ours.
+IN_SPARKS_WORDS = ("aggregate_with_wrong_arguments", "measure_of_wrong_type")
+
 WARNINGS: dict[str, dict[str, Any]] = {
     "never_true": {"pattern": "A+", "define": {"A": "price > LAST(A.price)"}},
     "one_partition": {"pattern": "A", "partition_by": None},
