@@ -1,6 +1,6 @@
 """Wrong inputs and what they are told, whole texts; Spark sessions make them, golden files hold them.
 
-``SPARKCEP_GOLDEN=write python -m pytest tests/spark/test_errors.py`` writes the files anew; review the diff.
+``make golden``, which sets SPARKCEP_WRITE_GOLDEN, writes the files anew; review the diff.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def check(name: str, source: str, told: str) -> None:
         told, found = re.subn(r"^(\[\w+\]) .+ (\(in [^()]+\))$", r"\1 (in Spark's words) \2", told, count=1, flags=re.M)
         assert found == 1
     text = f"{source}\n\n{told}\n"
-    if os.environ.get("SPARKCEP_GOLDEN") == "write":
+    if os.environ.get("SPARKCEP_WRITE_GOLDEN"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8")
