@@ -33,7 +33,7 @@ from tests.spark.test_event_tables import EverySplit
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 SECONDS = 600 if LONG else 0
 BUDGET = settings(
-    max_examples=20 if LONG else 5,
+    max_examples=20 if LONG else 3,
     deadline=None,
     derandomize=not LONG,
     database=None,
