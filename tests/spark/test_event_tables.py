@@ -39,7 +39,6 @@ REPEATS_WITHOUT_END = re.compile(r"\)\s*([+*]|\{\d+,\})")
 Outcome = list[dict[str, Any]] | Exception
 
 
-
 @dataclass(frozen=True)
 class EverySplit:
     """A task that looks at its rows in several splits and tells if they differ."""
