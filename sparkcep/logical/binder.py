@@ -76,11 +76,14 @@ def bind(
         late_aggregates=tuple(measures.late),
         bare_columns=tuple(measures.bare),
         prefix=hidden.prefix,
-        fragments={
-            **{f"DEFINE {definition.variable}": definition.condition for definition in clause.definitions},
-            **{f"MEASURES {measure.name}": measure.expression for measure in clause.measures},
-        },
+        fragments=_fragments(clause),
     )
+
+
+def _fragments(clause: MatchRecognize) -> dict[str, Fragment]:
+    """Return the expressions that a message may point into, by the title of their place."""
+    conditions = {f"DEFINE {definition.variable}": definition.condition for definition in clause.definitions}
+    return conditions | {f"MEASURES {measure.name}": measure.expression for measure in clause.measures}
 
 
 def sort_key(fragment: Fragment) -> SortKey:

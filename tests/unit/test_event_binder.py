@@ -70,7 +70,7 @@ class Told:
         texts = {column.name: column.text for column in events.match.hidden}
         self.slots = SlotText([variable.label for variable in events.variables], events.operands, texts)
 
-    def test(self, test: EventTest) -> str:
+    def tested(self, test: EventTest) -> str:
         """Return the bits in Spark's words, then the slots."""
         conditions = [condition.row_only for condition in self.events.match.conditions]
         bits = [conditions[bit].text for bit in test.bits]  # type: ignore[union-attr]
@@ -83,10 +83,10 @@ class Told:
 
     def component(self, component: Any) -> str:
         parts = {
-            "begin": self.test(component.begin),
-            "take": self.test(component.take) if component.is_loop else "",
+            "begin": self.tested(component.begin),
+            "take": self.tested(component.take) if component.is_loop else "",
             "leave": self.slots.of(component.leave) if component.leave is not None else "",
-            "until": self.test(component.until) if component.until is not None else "",
+            "until": self.tested(component.until) if component.until is not None else "",
         }
         told = [f"{name}: {text}" for name, text in parts.items() if text]
         return " | ".join([self.events.variables[component.variable].label, *told])
@@ -213,13 +213,13 @@ WITNESSES = {
 def test_conjuncts_of_a_negation(text: str) -> None:
     events = bound(text)
     (gap,) = events.orders[0].gaps
-    assert Told(events).test(gap.witness) == WITNESSES[text]
+    assert Told(events).tested(gap.witness) == WITNESSES[text]
     assert (gap.before, gap.after) == ({0}, {1})
 
 
 def test_a_negation_reads_the_events_of_its_round() -> None:
     events = bound("SEQ(SEQ(A a, ~N n, B b){2}) WHERE n.v > a.v")
-    told = [Told(events).test(gap.witness) for gap in events.orders[0].gaps]
+    told = [Told(events).tested(gap.witness) for gap in events.orders[0].gaps]
     assert told == ["this.v > FIRST(a).v", "this.v > LAST(a).v"]
 
 
