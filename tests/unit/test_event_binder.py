@@ -70,7 +70,7 @@ class Told:
         texts = {column.name: column.text for column in events.match.hidden}
         self.slots = SlotText([variable.label for variable in events.variables], events.operands, texts)
 
-    def tested(self, test: EventTest) -> str:
+    def words_of(self, test: EventTest) -> str:
         """Return the bits in Spark's words, then the slots."""
         conditions = [condition.row_only for condition in self.events.match.conditions]
         bits = [conditions[bit].text for bit in test.bits]  # type: ignore[union-attr]
@@ -83,10 +83,10 @@ class Told:
 
     def component(self, component: Any) -> str:
         parts = {
-            "begin": self.tested(component.begin),
-            "take": self.tested(component.take) if component.is_loop else "",
+            "begin": self.words_of(component.begin),
+            "take": self.words_of(component.take) if component.is_loop else "",
             "leave": self.slots.of(component.leave) if component.leave is not None else "",
-            "until": self.tested(component.until) if component.until is not None else "",
+            "until": self.words_of(component.until) if component.until is not None else "",
         }
         told = [f"{name}: {text}" for name, text in parts.items() if text]
         return " | ".join([self.events.variables[component.variable].label, *told])
