@@ -213,13 +213,13 @@ WITNESSES = {
 def test_conjuncts_of_a_negation(text: str) -> None:
     events = bound(text)
     (gap,) = events.orders[0].gaps
-    assert Told(events).tested(gap.witness) == WITNESSES[text]
+    assert Told(events).words_of(gap.witness) == WITNESSES[text]
     assert (gap.before, gap.after) == ({0}, {1})
 
 
 def test_a_negation_reads_the_events_of_its_round() -> None:
     events = bound("SEQ(SEQ(A a, ~N n, B b){2}) WHERE n.v > a.v")
-    told = [Told(events).tested(gap.witness) for gap in events.orders[0].gaps]
+    told = [Told(events).words_of(gap.witness) for gap in events.orders[0].gaps]
     assert told == ["this.v > FIRST(a).v", "this.v > LAST(a).v"]
 
 
