@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks import jobs, kernels, starting
+from benchmarks import events, jobs, kernels, starting
 from benchmarks.jobs import Scale
 from benchmarks.report import Result, publish, write_tables
 
@@ -29,6 +29,10 @@ BENCHMARKS = {
     "memory": Benchmark(jobs.memory, 1_000_000),
     "kernels": Benchmark(kernels.kernels, 8_000_000),
     "compile": Benchmark(kernels.compiling, 1_000),
+    "runs": Benchmark(events.runs, 2_000_000),
+    "merging": Benchmark(events.merging, 1_000_000),
+    "lengths": Benchmark(events.lengths, 100_000),
+    "backtracking": Benchmark(events.backtracking, events.MERGED_TRADES),
     "start": Benchmark(starting.first_query, 100_000),
 }
 
