@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks import events, jobs, kernels, starting
+from benchmarks import event_jobs, events, jobs, kernels, races, starting
 from benchmarks.jobs import Scale
 from benchmarks.report import Result, publish, write_tables
 
@@ -29,10 +29,15 @@ BENCHMARKS = {
     "memory": Benchmark(jobs.memory, 1_000_000),
     "kernels": Benchmark(kernels.kernels, 8_000_000),
     "compile": Benchmark(kernels.compiling, 1_000),
+    "event_shapes": Benchmark(event_jobs.event_shapes, 8_000_000),
+    "windows": Benchmark(event_jobs.windows, 1_000_000),
+    "event_output": Benchmark(event_jobs.event_output, 1_000_000),
     "runs": Benchmark(events.runs, 2_000_000),
-    "merging": Benchmark(events.merging, 1_000_000),
+    "merging": Benchmark(events.merging, events.MERGED_TRADES),
     "lengths": Benchmark(events.lengths, 100_000),
     "backtracking": Benchmark(events.backtracking, events.MERGED_TRADES),
+    "epigrep": Benchmark(races.against_epigrep, 500_000),
+    "pycer": Benchmark(races.against_pycer, 200_000),
     "start": Benchmark(starting.first_query, 100_000),
 }
 

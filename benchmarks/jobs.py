@@ -45,7 +45,7 @@ def shapes(scale: Scale) -> Result:
     with session() as spark:
         rows = spark.read.parquet(str(events(scale.rows)))
         for workload in SHAPES:
-            record = _against_floor(rows, workload, "g100000", scale)
+            record = against_floor(rows, workload, "g100000", scale)
             result.records.append(record)
             result.at_most(f"{workload.name}: job ÷ floor", record["ratio"], 1.15)
     return result
@@ -59,7 +59,7 @@ def groups(scale: Scale) -> Result:
         for workload in (V_SHAPE, FUNNEL, FAILING):
             ratios = []
             for count in (1, 100, 10_000, 1_000_000):
-                record = _against_floor(rows, workload, f"g{count}", scale)
+                record = against_floor(rows, workload, f"g{count}", scale)
                 ratios.append(record["ratio"])
                 result.records.append({"query": record["query"], "keys": count, **record})
             result.at_most(f"{workload.name}: largest ÷ smallest ratio", max(ratios) / min(ratios), 1.5)
@@ -111,7 +111,7 @@ def pathological(scale: Scale) -> Result:
     with session() as spark:
         rows = spark.read.parquet(str(events(scale.rows)))
         for workload in PATHOLOGICAL:
-            record = _against_floor(rows, workload, "g1", scale)
+            record = against_floor(rows, workload, "g1", scale)
             result.records.append(record)
             result.at_most(f"{workload.name}: job ÷ floor", record["ratio"], 3)
     return result
@@ -140,7 +140,8 @@ def _peak(spark: SparkSession, workload: Workload, rows: int, scale: Scale) -> i
     return timings["job"].peak
 
 
-def _against_floor(rows: DataFrame, workload: Workload, key: str, scale: Scale) -> dict[str, Any]:
+def against_floor(rows: DataFrame, workload: Workload, key: str, scale: Scale) -> dict[str, Any]:
+    """Run a workload and its floor in turns; return a record of both."""
     found = workload.matched(rows, key)
     least = workload.floor(rows, key)
     timings = race({"floor": lambda: run(least), "job": lambda: run(found)}, repeats=scale.repeats)

@@ -1,0 +1,123 @@
+"""Environments of their own for other matchers, made once with pip, and processes in them."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.data import FOLDER as DATA
+
+FOLDER = DATA / "peers"
+MEMORY, SECONDS = 8 * 2**30, 120
+"""What one process may hold, in bytes, and what one command may take."""
+
+
+class NotAvailable(Exception):
+    """A matcher that cannot be run here, with the reason."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Another matcher: the package, its version, the Python it needs, the script that runs it."""
+
+    package: str
+    version: str
+    python: str
+    script: str
+
+
+EPIGREP = Peer("epigrep", "0.2.0", "3.11", "with_epigrep.py")
+PYCER = Peer("pycer", "0.1.6", "3.13", "with_pycer.py")
+
+
+def interpreter(peer: Peer) -> Path:
+    """Return the Python of the peer's environment, which is made if it is not there.
+
+    Raises
+    ------
+    NotAvailable
+        Where there is no such Python, or pip cannot install the package.
+    """
+    folder = FOLDER / f"{peer.package}-{peer.version}"
+    python = folder / "bin" / "python"
+    if (folder / "_complete").exists():
+        return python
+    _done([_base(peer.python), "-m", "venv", "--clear", str(folder)], f"no environment for {peer.package}")
+    wanted = f"{peer.package}=={peer.version}"
+    _done([str(python), "-m", "pip", "install", "--quiet", "--no-deps", wanted], f"pip cannot install {wanted}")
+    (folder / "_complete").touch()
+    return python
+
+
+def _base(version: str) -> str:
+    known = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    for candidate in (shutil.which(f"python{version}"), *map(str, known)):
+        if candidate is None:
+            continue
+        said = subprocess.run([candidate, "--version"], capture_output=True, text=True, check=False)
+        if said.stdout.startswith(f"Python {version}."):
+            return candidate
+    raise NotAvailable(f"there is no Python {version}")
+
+
+def _done(command: list[str], failure: str) -> None:
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        last = (run.stderr.strip().splitlines() or ["no message"])[-1]
+        raise NotAvailable(f"{failure}: {last}")
+
+
+class PeerProcess:
+    """A process that loads a file once and answers commands about it; see `benchmarks.peers.serving`.
+
+    Raises
+    ------
+    NotAvailable
+        When a command takes more time or memory than is allowed, or the process ends.
+    """
+
+    def __init__(self, peer: Peer, file: Path, folder: Path) -> None:
+        self.peer = peer
+        script = Path(__file__).parent / peer.script
+        self._process = subprocess.Popen(
+            [str(interpreter(peer)), str(script), str(file)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=folder,
+            env={name: value for name, value in os.environ.items() if not name.startswith("PYTHON")},
+            text=True,
+        )
+        resource.prlimit(self._process.pid, resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+    def ask(self, command: str) -> Any:
+        """Send a command; return its answer."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        limit = threading.Timer(SECONDS, self._process.kill)
+        limit.start()
+        try:
+            self._process.stdin.write(command + "\n")
+            self._process.stdin.flush()
+            for line in self._process.stdout:
+                if line.startswith("="):
+                    return json.loads(line[1:])
+        except BrokenPipeError:
+            pass
+        finally:
+            limit.cancel()
+        caps = f"{SECONDS} s, {MEMORY // 2**30} GiB"
+        raise NotAvailable(f"{self.peer.package} gave no answer to '{command}' within {caps}")
+
+    def close(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=10)
