@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sparkcep.api import match_pattern, matcher, plan, sql
+    from sparkcep.api import expand, match_pattern, matcher, plan, sql
     from sparkcep.display import show_timeline
     from sparkcep.errors import (
         BindingError,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "expand": "sparkcep.api",
     "match_pattern": "sparkcep.api",
     "matcher": "sparkcep.api",
     "plan": "sparkcep.api",
@@ -62,6 +63,7 @@ __all__ = [
     "all_of",
     "any_of",
     "event",
+    "expand",
     "match_pattern",
     "matcher",
     "no",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparkcep.planning.plans import Options
 from sparkcep.spark.arguments import Arguments, Duration, Expression, Expressions
+from sparkcep.spark.expansion import expanded
 from sparkcep.spark.plan import MatchPlan
 from sparkcep.spark.planned import planned
 from sparkcep.syntax.builder import Pattern
@@ -119,12 +120,16 @@ def match_pattern(df: DataFrame, pattern: str | RowPattern | EventPattern | Patt
     type_column
         Event patterns: the column that holds the names of types that `types` does not tell.
     matches
-        Event patterns: "all", "non_overlapping", "one_per_start", or "count", which gives one row per
-        partition. "graph" is not supported yet.
-    timeouts, sample
+        Event patterns: "all", "non_overlapping", "one_per_start", "count", which gives one row per
+        partition, or "graph": one row per event that completes matches, which holds all of them as
+        a graph; `sparkcep.expand` lists them.
+    timeouts
         Event patterns: not supported yet.
     limit
         Event patterns: so many matches at most per partition, the first ones.
+    sample
+        Event patterns: so many matches per partition (int), or each with this chance (float below
+        1.0), drawn uniformly; `Options.seed` makes another draw.
     strict_time
         Event patterns: whether the first order value must grow from component to component.
     options
@@ -170,6 +175,45 @@ def matcher(pattern: str | RowPattern | EventPattern | Pattern, **arguments: Any
     >>> df.transform(sparkcep.matcher("A B", order_by="ts", define={"B": "v > PREV(v)"}))  # doctest: +SKIP
     """
     return lambda df: match_pattern(df, pattern, **arguments)
+
+
+def expand(df: DataFrame, *, limit: int | None = None, sample: int | float | None = None, seed: int = 0) -> DataFrame:
+    """List the matches that the graphs of ``matches="graph"`` hold.
+
+    Parameters
+    ----------
+    df
+        What ``match_pattern(…, matches="graph")`` returned, filtered or saved and read again if need be.
+    limit
+        So many matches at most per partition, the first ones, found without listing the others.
+    sample
+        So many matches per partition (int), or each with this chance (float below 1.0), drawn
+        uniformly without listing the others.
+    seed
+        Of the random numbers: the same seed over the same rows draws the same matches.
+
+    Returns
+    -------
+    DataFrame
+        The columns of ``matches="all"``: partition columns, match_number, match_start, match_end,
+        match_time, and per variable a struct of all columns or an array of such structs.
+        match_number counts the matches that are returned, per partition, in their order.
+
+    Raises
+    ------
+    BindingError
+        NO_MATCH_GRAPH: the DataFrame holds no graph that tells of its pattern.
+    PatternSyntaxError
+        WRONG_ARGUMENT: `limit` or `sample` are no such numbers.
+
+    Examples
+    --------
+    >>> graphs = df.match_pattern(                                          # doctest: +SKIP
+    ...     "SEQ(Login a, Retry+ b[], Block c)", strategy="skip_till_any_match", matches="graph", order_by="ts"
+    ... )
+    >>> sparkcep.expand(graphs, limit=10)                                   # doctest: +SKIP
+    """
+    return expanded(df, limit, sample, seed)
 
 
 def sql(spark: SparkSession, text: str, *, options: Options | None = None) -> DataFrame:

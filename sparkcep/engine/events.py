@@ -6,7 +6,8 @@ partition: these numbers are their identity in both directions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +16,7 @@ import numpy as np
 from sparkcep.engine.matches import Bools, Float64s, Int32s, Int64s, UInt64s
 
 if TYPE_CHECKING:
+    from sparkcep.engine.closed_graph import ClosedGraph
     from sparkcep.syntax.clause import Within
 
 ALL, NON_OVERLAPPING, ONE_PER_START, COUNT, GRAPH = range(5)
@@ -86,9 +88,40 @@ class EventRows:
         )
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class EventGraph:
+    """The matches that one event completes, uncounted and unlisted.
+
+    Attributes
+    ----------
+    closing
+        Number of the event.
+    count
+        How many matches there are.
+    graph
+        Its rows are numbers of events, its components variables.
+    """
+
+    closing: int
+    count: int
+    graph: ClosedGraph
+
+
+def _rows() -> Int64s:
+    return np.empty(0, np.int64)
+
+
+def _labels() -> Int32s:
+    return np.empty(0, np.int32)
+
+
+def _flags() -> Bools:
+    return np.empty(0, np.bool_)
+
+
+@dataclass(slots=True, kw_only=True)
 class EventMatches:
-    """Matches in the order they are numbered, groups one after the other.
+    """Matches in the order they are numbered, groups one after the other; or what stands for them.
 
     Attributes
     ----------
@@ -108,28 +141,50 @@ class EventMatches:
         Where that window closes behind the data, at no known time.
     counts
         With COUNT: (number of an event of the group, count) per group that ended and has a match.
+    graphs
+        With GRAPH: one per event that completes a match.
     needed_from
-        Events before this one will never be named again.
+        Events before this one will never be named again, but for those in `also_needed`.
+    also_needed : int64[k]
     """
 
-    offsets: Int64s
-    position: Int64s
-    variable: Int32s
-    number: Int64s
-    time: Int64s | Float64s | None
-    timed: Bools
-    never: Bools
-    counts: list[tuple[int, int]]
-    needed_from: int
+    offsets: Int64s = field(default_factory=lambda: np.zeros(1, np.int64))
+    position: Int64s = field(default_factory=_rows)
+    variable: Int32s = field(default_factory=_labels)
+    number: Int64s = field(default_factory=_rows)
+    time: Int64s | Float64s | None = None
+    timed: Bools = field(default_factory=_flags)
+    never: Bools = field(default_factory=_flags)
+    counts: list[tuple[int, int]] = field(default_factory=list)
+    graphs: list[EventGraph] = field(default_factory=list)
+    needed_from: int = 0
+    also_needed: Int64s = field(default_factory=_rows)
 
     @property
     def count(self) -> int:
         """The number of matches."""
         return len(self.number)
 
-    def without_counts(self, needed_from: int) -> EventMatches:
-        """Return the same matches and no counts."""
-        return replace(self, counts=[], needed_from=needed_from)
+
+def joined_matches(parts: Sequence[EventMatches]) -> EventMatches:
+    """Return the results of all parts, one behind the other; nothing is said of what is needed."""
+    if not parts:
+        return EventMatches()
+    sizes = np.cumsum([0, *(len(part.position) for part in parts)])
+    times = [part.time for part in parts if part.time is not None]
+    return EventMatches(
+        offsets=np.concatenate(
+            [np.zeros(1, np.int64), *(part.offsets[1:] + size for part, size in zip(parts, sizes, strict=False))]
+        ),
+        position=np.concatenate([part.position for part in parts]),
+        variable=np.concatenate([part.variable for part in parts]),
+        number=np.concatenate([part.number for part in parts]),
+        time=np.concatenate(times) if times else None,  # type: ignore[arg-type]
+        timed=np.concatenate([part.timed for part in parts]),
+        never=np.concatenate([part.never for part in parts]),
+        counts=[count for part in parts for count in part.counts],
+        graphs=[graph for part in parts for graph in part.graphs],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +202,9 @@ class EventSearch:
     max_partial_matches
         Budget of live runs per group.
     limit
-        How many matches per group at most; None for all.
+        How many matches per group at most, the first ones; None for all.
+    sample, seed
+        How many matches per group to draw (int), or the chance of each (float), with ALL; None for all.
     """
 
     output: int = ALL
@@ -155,6 +212,8 @@ class EventSearch:
     merge_runs: bool = True
     max_partial_matches: int = 10_000_000
     limit: int | None = None
+    sample: int | float | None = None
+    seed: int = 0
 
 
 @dataclass(eq=False)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from sparkcep.engine.absence import BY_EVENT, Moments
+from sparkcep.engine.closed_graph import ClosedGraph
+from sparkcep.engine.match_choice import all_matches
 from sparkcep.engine.match_listing import Listing
 from sparkcep.engine.matches import Int32s, Int64s
 
@@ -47,6 +50,21 @@ def as_found(listing: Listing, count: int, timed: Int64s, moments: Moments) -> F
     )  # fmt: skip
 
 
+def found_in(graph: ClosedGraph, ways: Sequence[Sequence[int]] | None, row: int, class_of: int) -> Found:
+    """Return matches of a graph, given as their nodes, or all of them; the event at `row` completes them."""
+    if ways is None:
+        offsets, nodes = all_matches(graph)
+    else:
+        offsets = np.cumsum([0, *map(len, ways)]).astype(np.int64)
+        nodes = np.array([node for way in ways for node in way], np.int64)
+    count = len(offsets) - 1
+    return Found(
+        offsets, graph.rows[nodes], graph.components[nodes], np.full(count, row), np.zeros(count, np.int64),
+        np.full(count, class_of), np.full(count, BY_EVENT),
+        Moments(np.zeros(count, np.int64), np.zeros(count, np.float64)),
+    )  # fmt: skip
+
+
 def selected(found: Found, chosen: Int64s) -> Found:
     """Return some matches, in the order of `chosen`."""
     lengths = (found.offsets[1:] - found.offsets[:-1])[chosen]
@@ -79,3 +97,31 @@ def together(one: Found, other: Found) -> Found:
 def moved(found: Found, first: int) -> Found:
     """Return matches in rows that are counted from row `first` on."""
     return found._replace(rows=found.rows - first, completed=found.completed - first)
+
+
+def graph_of(found: Found) -> ClosedGraph:
+    """Return matches that one event completes as a graph in which common beginnings are shared."""
+    known: dict[tuple[int, int, int], int] = {}
+    nodes: list[tuple[int, int, int]] = []
+    ends = []
+    offsets, rows, components = found.offsets.tolist(), found.rows.tolist(), found.components.tolist()
+    for match in range(found.matches):
+        at = -1
+        for event in range(offsets[match], offsets[match + 1]):
+            step = (at, rows[event], components[event])
+            at = known.setdefault(step, len(nodes))
+            if at == len(nodes):
+                nodes.append(step)
+        ends.append(at)
+    order = np.argsort(np.array([row for _, row, _ in nodes], np.int64), kind="stable")
+    place = np.empty(len(nodes), np.int32)
+    place[order] = np.arange(len(nodes))
+    sorted_nodes = [nodes[i] for i in order.tolist()]
+    has_pred = [before >= 0 for before, _, _ in sorted_nodes]
+    return ClosedGraph(
+        np.array([row for _, row, _ in sorted_nodes], np.int64),
+        np.array([component for _, _, component in sorted_nodes], np.int32),
+        np.concatenate(([0], np.cumsum(has_pred))).astype(np.int64),
+        np.array([place[before] for before, _, _ in sorted_nodes if before >= 0], np.int32),
+        place[ends],
+    )

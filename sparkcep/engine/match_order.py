@@ -5,43 +5,55 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.engine.compiled import compiled, inlined
-from sparkcep.engine.event_tables import Components
-from sparkcep.engine.match_listing import Listing
-from sparkcep.engine.matches import Bools, Int64s
+from sparkcep.engine.found_matches import Found
+from sparkcep.engine.matches import Bools, Int32s, Int64s
 
 SEPARATOR = -1
 
 
-def in_order(listing: Listing, count: int, rank: Int64s, components: Components, variables: int) -> Int64s:
-    """Return the first `count` matches of a listing in their order, equal ones once.
+def in_order(found: Found, rank: Int64s, variable: Int32s, variables: int) -> Int64s:
+    """Return matches in their order.
 
     Parameters
     ----------
-    rank : int64[count]
+    rank : int64[matches]
         What comes before everything else: when a match is decided.
+    variable : int32[events]
+        What took each event.
+    variables
+        How many there are.
     """
-    order = np.argsort(rank, kind="stable").astype(np.int64)
-    offsets = listing.offsets[: count + 1]
-    keys = np.empty(int(offsets[-1]) + count * variables, np.int64)
-    key_offsets = offsets + variables * np.arange(count + 1, dtype=np.int64)
-    _keys(listing, count, components, variables, keys, key_offsets)
-    _sort_ties(order, np.empty_like(order), rank, listing.rows, offsets, keys, key_offsets)
-    kept = np.ones(count, np.bool_)
+    return _sorted(found, rank, variable, variables)[0]
+
+
+def in_order_once(found: Found, rank: Int64s, variable: Int32s, variables: int) -> Int64s:
+    """Return matches in their order, equal ones once; parameters as for `in_order`."""
+    order, keys, key_offsets = _sorted(found, rank, variable, variables)
+    kept = np.ones(found.matches, np.bool_)
     _mark_repeated(order, rank, keys, key_offsets, kept)
     return order[kept]
 
 
+def _sorted(found: Found, rank: Int64s, variable: Int32s, variables: int) -> tuple[Int64s, Int64s, Int64s]:
+    """Return the order, and the keys that matches of one rank are sorted by."""
+    count = found.matches
+    order = np.argsort(rank, kind="stable").astype(np.int64)
+    keys = np.empty(int(found.offsets[-1]) + count * variables, np.int64)
+    key_offsets = found.offsets + variables * np.arange(count + 1, dtype=np.int64)
+    _keys(found.rows, found.offsets, variable, variables, keys, key_offsets)
+    _sort_ties(order, np.empty_like(order), rank, found.rows, found.offsets, keys, key_offsets)
+    return order, keys, key_offsets
+
+
 @compiled
-def _keys(
-    listing: Listing, count: int, components: Components, variables: int, keys: Int64s, key_offsets: Int64s
-) -> None:
+def _keys(rows: Int64s, offsets: Int64s, variable: Int32s, variables: int, keys: Int64s, key_offsets: Int64s) -> None:
     """Write, per match, the rows of each variable in turn, a separator behind each."""
-    for match in range(count):
+    for match in range(offsets.shape[0] - 1):
         at = key_offsets[match]
-        for variable in range(variables):
-            for event in range(listing.offsets[match], listing.offsets[match + 1]):
-                if components.variable[listing.components[event]] == variable:
-                    keys[at] = listing.rows[event]
+        for one in range(variables):
+            for event in range(offsets[match], offsets[match + 1]):
+                if variable[event] == one:
+                    keys[at] = rows[event]
                     at += 1
             keys[at] = SEPARATOR
             at += 1

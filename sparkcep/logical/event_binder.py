@@ -17,12 +17,20 @@ from sparkcep.logical.event_bound import (
     LogicalEvents,
 )
 from sparkcep.logical.event_conditions import Conjunct, ConjunctBinder, RowConditions, conjuncts_of, whole_condition
-from sparkcep.logical.event_measures import literal, moments, quoted, time_column, variable_measures, written_measure
+from sparkcep.logical.event_measures import (
+    graph_measures,
+    literal,
+    moments,
+    quoted,
+    time_column,
+    variable_measures,
+    written_measure,
+)
 from sparkcep.logical.event_orders import Leaf, Order, orders_of
 from sparkcep.logical.event_placement import Placed, Placement, VariableInfo, joined
 from sparkcep.logical.hidden import HiddenColumns
 from sparkcep.logical.measures import MeasureBinder
-from sparkcep.logical.outputs import Gathered
+from sparkcep.logical.outputs import Gathered, GraphColumns
 from sparkcep.logical.scope import Clause, Names
 from sparkcep.logical.slots import SlotExpression
 from sparkcep.logical.tokens import token_range
@@ -48,6 +56,10 @@ _STEPS: dict[str, Strategy] = {
     "NEXT": "skip_till_next_match",
     "ANY": "skip_till_any_match",
 }
+
+
+RETURNED_INSTEAD = {"count": "a number per partition", "graph": "a graph of whole events"}
+"""What has no room for measures, and what it returns in their place."""
 
 
 def bind_events(
@@ -82,7 +94,7 @@ def bind_events(
     strategy, within, measures
         Arguments: what the text does not say.
     matches
-        What is to be returned; "count" has no measures.
+        What is to be returned; "count" and "graph" have no measures.
     inclusive
         Whether windows that do not say so include their edge.
 
@@ -142,7 +154,7 @@ class _Binder:
         keys = tuple(self._key(key) for key in self.pattern.keys)
         binder = MeasureBinder(self.names, self.hidden, self.oracle)
         time = time_column(self.hidden) if any(not gap.after for o in bound_orders for gap in o.gaps) else None
-        texts = self._measures(binder, order_by, partition_by, measures, time, matches)
+        texts, graph = self._measures(binder, order_by, partition_by, measures, time, matches)
         read_time = any(isinstance(o, Gathered) and o.column == time for o in binder.outputs)
         return LogicalEvents(
             match=self._match(binder, texts, partition_by, order_by),
@@ -154,6 +166,7 @@ class _Binder:
             operands=tuple(self.hidden.operands),
             within=self.within,
             time=time if read_time else None,
+            graph=graph,
         )
 
     def _match(
@@ -194,7 +207,7 @@ class _Binder:
         measures: tuple[Measure, ...],
         time: str | None,
         matches: str,
-    ) -> tuple[MeasureText, ...]:
+    ) -> tuple[tuple[MeasureText, ...], GraphColumns | None]:
         if self.pattern.returns and measures:
             raise BindingError(
                 "CONTRADICTION",
@@ -203,24 +216,30 @@ class _Binder:
                 allowed="one of the two",
             )
         wanted = measures or self.pattern.returns
-        if wanted and matches == "count":
+        if wanted and matches in RETURNED_INSTEAD:
             raise BindingError(
                 "CONTRADICTION",
-                "matches='count' returns a number per partition, not what RETURN or measures= asks for",
+                f"matches='{matches}' returns {RETURNED_INSTEAD[matches]}, not what RETURN or measures= asks for",
                 clause="RETURN" if self.pattern.returns else "measures",
                 hint="leave RETURN out, or ask for matches='all'",
             )
         if matches == "count":
-            return ()
+            return (), None
         if wanted:
             _check_names([measure.name for measure in wanted], partition_by)
             word = "MEASURES" if measures else "RETURN"
-            return tuple(written_measure(binder, measure, self.infos, word) for measure in wanted)
+            return tuple(written_measure(binder, measure, self.infos, word) for measure in wanted), None
         order = self.hidden.column(sort_key(order_by[0]).expression, "ORDER BY")
-        texts = moments(binder, order, order if time is None else time)
+        if matches == "graph":
+            if time is not None:
+                raise _graph_of_absence()
+            texts, graph = graph_measures(binder, order, self.names.columns)
+            _check_names([text.name for text in texts], partition_by)
+            return texts, graph
+        fixed = moments(binder, order, order if time is None else time)
         events = variable_measures(variables_of(self.pattern.root), self.infos, self.names.columns)
-        _check_names([*(text.name for text in texts), *(measure.name for measure in events)], partition_by)
-        return (*texts, *(binder.bind(measure, "RETURN") for measure in events))
+        _check_names([*(text.name for text in fixed), *(measure.name for measure in events)], partition_by)
+        return (*fixed, *(binder.bind(measure, "RETURN") for measure in events)), None
 
     # -- windows, keys, types -------------------------------------------------------------------
 
@@ -407,6 +426,16 @@ def _one_window(text: Within | None, argument: Within | None) -> Within | None:
             "CONTRADICTION", "WITHIN of the text and within= differ", clause="WITHIN", hint="say it once"
         )
     return text if text is not None else argument
+
+
+def _graph_of_absence() -> BindingError:
+    return BindingError(
+        "CONTRADICTION",
+        "matches='graph' shows what one event completes; a negation at the end is decided later, match by match",
+        clause="matches",
+        found="'graph'",
+        allowed="'all', 'count', 'non_overlapping', 'one_per_start'",
+    )
 
 
 def _missing_order() -> BindingError:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sparkcep.logical.bound import LogicalMatch
+from sparkcep.logical.outputs import GraphColumns
 from sparkcep.logical.slots import Operand, SlotExpression
 from sparkcep.syntax.clause import Within
 from sparkcep.syntax.event_pattern import Strategy
@@ -138,6 +139,8 @@ class LogicalEvents:
         Window of the whole match.
     time
         Hidden column that stands for match_time, which the matcher fills in, if a measure reads it.
+    graph
+        With matches="graph": the columns that hold it.
     """
 
     match: LogicalMatch
@@ -147,6 +150,7 @@ class LogicalEvents:
     operands: tuple[Operand, ...]
     within: Within | None
     time: str | None = None
+    graph: GraphColumns | None = None
 
     @property
     def ends_in_absence(self) -> bool:

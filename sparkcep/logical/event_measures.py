@@ -10,7 +10,7 @@ from sparkcep.logical.event_placement import VariableInfo
 from sparkcep.logical.event_text import Reference, read_event_expression
 from sparkcep.logical.hidden import HiddenColumns
 from sparkcep.logical.measures import MeasureBinder
-from sparkcep.logical.outputs import Gathered, Numbered, Output
+from sparkcep.logical.outputs import CLASSIFIER, Collected, Gathered, GraphColumns, Numbered, Output
 from sparkcep.logical.scope import Clause
 from sparkcep.logical.slots import ALL_ROWS
 from sparkcep.syntax.clause import Fragment, Measure
@@ -31,6 +31,30 @@ def moments(binder: MeasureBinder, order: str, time: str) -> list[MeasureText]:
         "match_time": Gathered("", time, ALL_ROWS, "last"),
     }
     return [MeasureText(name, binder.output(output), f"RETURN {name}") for name, output in outputs.items()]
+
+
+def graph_measures(
+    binder: MeasureBinder, order: str, columns: Sequence[str]
+) -> tuple[tuple[MeasureText, ...], GraphColumns]:
+    """Return match_end, match_count and graph, and the columns that hold their parts.
+
+    The matcher tells a node's variable and columns in one struct and its predecessors in another
+    array; Spark puts them together, a union without an event.
+    """
+    hidden = binder.hidden
+    held = GraphColumns(
+        end=binder.output(Gathered("", order, ALL_ROWS, "last")),
+        nodes=binder.output(Collected("", (CLASSIFIER, *columns), ALL_ROWS)),
+        count=hidden.fresh("count"),
+        preds=hidden.fresh("preds"),
+        roots=hidden.fresh("roots"),
+    )
+    fields = ", ".join(f"{literal(column)}, n.f{place}" for place, column in enumerate(columns, 1))
+    event = f"IF(n.f0 IS NULL, NULL, named_struct({fields}))"
+    node = f"named_struct('variable', n.f0, 'event', {event}, 'preds', {held.preds}[i])"
+    graph = f"named_struct('nodes', transform({held.nodes}, (n, i) -> {node}), 'roots', {held.roots})"
+    texts = {"match_end": held.end, "match_count": held.count, "graph": graph}
+    return tuple(MeasureText(name, text, f"RETURN {name}") for name, text in texts.items()), held
 
 
 def variable_measures(

@@ -108,3 +108,27 @@ class OutputRows:
     passed: tuple[str, ...]
     outputs: tuple[Output, ...]
     variables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphColumns:
+    """The columns that hold the graph of matches that one event completes.
+
+    Attributes
+    ----------
+    end
+        Order value of that event.
+    nodes
+        A `Collected` column: CLASSIFIER, which is NULL for a union of a node's predecessors, then
+        the columns of the event.
+    count
+        How many matches the graph holds.
+    preds, roots
+        Per node its predecessors; the nodes that matches end in.
+    """
+
+    end: str
+    nodes: str
+    count: str
+    preds: str
+    roots: str

@@ -28,6 +28,8 @@ class Options:
         Budget of partial matches of an event pattern that are open at a time, per partition.
     overflow
         What happens beyond that budget: "fail" stops the query with an error that names the partition.
+    seed
+        Of the random numbers of ``sample=``: the same seed over the same rows draws the same matches.
 
     Examples
     --------
@@ -40,6 +42,7 @@ class Options:
     merge_runs: bool = True
     max_partial_matches: int = 10_000_000
     overflow: Literal["fail"] = "fail"
+    seed: int = 0
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""

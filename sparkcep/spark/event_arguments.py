@@ -51,6 +51,7 @@ class EventClause:
     measures: tuple[Measure, ...]
     matches: str
     limit: int | None
+    sample: int | float | None
     strict_time: bool
 
 
@@ -107,6 +108,7 @@ def read_event_arguments(frame: DataFrame, arguments: Arguments) -> tuple[EventC
         measures=tuple(Measure(name, reader.fragment(text)) for name, text in (arguments.measures or {}).items()),
         matches=arguments.matches,
         limit=arguments.limit,
+        sample=arguments.sample,
         strict_time=arguments.strict_time,
     )
     _check_first_order(clause, reader)
@@ -138,14 +140,33 @@ def _check_output(arguments: Arguments) -> None:
             hint=did_you_mean(str(arguments.matches), MATCHES),
         )
     limit = arguments.limit
+    check_limit(limit)
+    check_sample(arguments.sample)
+    if limit is not None and arguments.matches in ("count", "graph"):
+        raise _wrong("CONTRADICTION", f"matches='{arguments.matches}' holds all matches; limit cuts them", "limit")
+    if arguments.sample is not None:
+        for name, value in (("limit", limit), ("matches", arguments.matches)):
+            if value not in (None, "all"):
+                raise _wrong("CONTRADICTION", f"sample draws from all matches; {name}={value!r} would cut them", name)
+    if arguments.timeouts:
+        raise _not_yet("timeouts=True", "timeouts")
+
+
+def check_limit(limit: object) -> None:
+    """Refuse what is no number of matches."""
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
         raise _wrong("WRONG_ARGUMENT", f"limit is a number of matches, at least 1, not {limit!r}", "limit")
-    if limit is not None and arguments.matches == "count":
-        raise _wrong("CONTRADICTION", "matches='count' counts all matches; limit would count others", "limit")
-    for name in arguments.given(("timeouts", "sample")):
-        raise _not_yet(f"{name}={getattr(arguments, name)!r}", name)
-    if arguments.matches == "graph":
-        raise _not_yet("matches='graph'", "matches")
+
+
+def check_sample(sample: object) -> None:
+    """Refuse what is neither a number of matches nor a share."""
+    is_number = isinstance(sample, int) and not isinstance(sample, bool) and sample >= 1
+    if sample is not None and not is_number and not (isinstance(sample, float) and 0 < sample < 1):
+        raise _wrong(
+            "WRONG_ARGUMENT",
+            f"sample is a number of matches, at least 1, or a share between 0.0 and 1.0, not {sample!r}",
+            "sample",
+        )
 
 
 def _check_first_order(clause: EventClause, reader: ArgumentReader) -> None:

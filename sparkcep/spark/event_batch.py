@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from sparkcep.engine.columns import condition_words, decode_operands, group_starts, order_values
 from sparkcep.engine.event_classes import EventClasses
-from sparkcep.engine.event_output import EventOutput, ties
+from sparkcep.engine.event_output import EventOutput
 from sparkcep.engine.events import BudgetExceeded, EventMatches, EventRows
+from sparkcep.engine.kept_rows import ties
 from sparkcep.engine.matches import Float64s, Int64s, UInt64s
 from sparkcep.errors import MatchError
 from sparkcep.logical.slots import Operand
@@ -156,7 +157,7 @@ class EventDriver:
             raise self._over_budget(fault, starts + first) from None
         except OverflowError as fault:
             raise self._uncountable(int(fault.args[0])) from None
-        self.kept.let_go(matches.needed_from)
+        self.kept.let_go(matches.needed_from, matches.also_needed)
         if len(starts):
             self.group_start = first + int(starts[-1])
 

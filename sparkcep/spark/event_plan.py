@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
 
 from sparkcep.engine.event_output import EventOutput
-from sparkcep.engine.events import ALL, COUNT, NON_OVERLAPPING, ONE_PER_START, EventSearch, TimeUnits
+from sparkcep.engine.events import ALL, COUNT, GRAPH, NON_OVERLAPPING, ONE_PER_START, EventSearch, TimeUnits
 from sparkcep.engine.matches import MatchLabel
 from sparkcep.engine.runs_program import RunsProgram, compile_runs
 from sparkcep.errors import BindingError
@@ -20,13 +20,20 @@ from sparkcep.planning.planner import choose_for_events
 from sparkcep.planning.plans import Decision, Options
 from sparkcep.spark.event_arguments import EventClause
 from sparkcep.spark.event_batch import EventTask
+from sparkcep.spark.expansion import described, graph_fields
 from sparkcep.spark.finish import counted, finished, matcher_schema
 from sparkcep.spark.matching import always_true, output_rows, plainly_named
 from sparkcep.spark.plan import is_aggregate
 from sparkcep.spark.prepare import Preparation, Prepared, Source, output_columns
 from sparkcep.spark.types import SparkTypes, measured_units, time_units
 
-OUTPUTS = {"all": ALL, "non_overlapping": NON_OVERLAPPING, "one_per_start": ONE_PER_START, "count": COUNT}
+OUTPUTS = {
+    "all": ALL,
+    "non_overlapping": NON_OVERLAPPING,
+    "one_per_start": ONE_PER_START,
+    "count": COUNT,
+    "graph": GRAPH,
+}
 COUNT_COLUMN = "match_count"
 
 
@@ -61,6 +68,8 @@ class EventPlan:
             merge_runs=options.merge_runs,
             max_partial_matches=options.max_partial_matches,
             limit=clause.limit,
+            sample=clause.sample,
+            seed=options.seed,
         )
         decision = choose_for_events(options)
         units = _units(self.events, self.prepared, clause)
@@ -81,8 +90,12 @@ class EventPlan:
             added = T.StructField(self.events.time, sent[prepared.decided].dataType)
             sent = T.StructType([*sent.fields, added])
             originals[self.events.time] = originals[prepared.decided]
-        emitted = plainly_named(prepared.frame).mapInArrow(task.run, matcher_schema(task.output.rows, sent))
-        return finished(emitted, self.events.match, task.output.rows, originals, self._source.alias)
+        schema = matcher_schema(task.output.rows, sent)
+        if self.events.graph is not None:
+            schema = T.StructType([*schema.fields, *graph_fields(self.events.graph)])
+        emitted = plainly_named(prepared.frame).mapInArrow(task.run, schema)
+        found = finished(emitted, self.events.match, task.output.rows, originals, self._source.alias)
+        return found if self.events.graph is None else described(found, self.events, self._source.alias)
 
     def explain(self, format: str = "text") -> str:
         """Say how the pattern will be matched: engine, orders, components with their tests, windows.
@@ -128,7 +141,9 @@ class EventPlan:
         read = [] if counts else [name for name in output_columns(events.match) if name != events.time]
         columns = tuple(dict.fromkeys([*prepared.passed, *read, *times]))
         time = None if counts else events.time
-        return EventOutput(rows, labels, columns, time, prepared.decided, COUNT_COLUMN if counts else None)
+        count = COUNT_COLUMN if counts else None
+        shown = tuple(variable.label for variable in events.variables)
+        return EventOutput(rows, labels, columns, time, prepared.decided, count, events.graph, shown)
 
 
 def _bound(source: Source, clause: EventClause) -> LogicalEvents:

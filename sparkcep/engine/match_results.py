@@ -1,0 +1,338 @@
+"""From completions to results: matches are listed, judged, ordered, chosen, numbered; or counted, drawn, cut out.
+
+What is kept between pushes is what the open group still needs: its numbers, the matches that wait
+for a window to close, the draw of a sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sparkcep.engine import run_lists as lists
+from sparkcep.engine.absence import BY_WINDOW, DROPPED, NEVER, UNDECIDED, Moments, judge
+from sparkcep.engine.closed_graph import ClosedGraph, GraphCutter
+from sparkcep.engine.decisions import decided, is_past, rank
+from sparkcep.engine.events import (
+    ALL,
+    COUNT,
+    GRAPH,
+    NON_OVERLAPPING,
+    ONE_PER_START,
+    EventGraph,
+    EventMatches,
+    EventSearch,
+)
+from sparkcep.engine.found_matches import Found, as_found, by_event, found_in, graph_of, moved, selected, together
+from sparkcep.engine.match_choice import first_matches
+from sparkcep.engine.match_graph import ALL_ONES
+from sparkcep.engine.match_listing import Listing
+from sparkcep.engine.match_order import in_order_once
+from sparkcep.engine.matches import Int64s
+from sparkcep.engine.non_overlapping import Picker, completions_by_event
+from sparkcep.engine.run_pools import RunPools
+from sparkcep.engine.runs_kernel import Input
+from sparkcep.engine.sampling import Sample
+
+# As many matches of one event are listed and sorted before a limit picks the first ones of them.
+MOST_SORTED = 65_536
+
+
+@dataclass(slots=True)
+class _Group:
+    """What is kept of the open group besides its runs.
+
+    Attributes
+    ----------
+    number
+        match_number of its next match.
+    count
+        Its matches so far, with COUNT.
+    ends
+        Per class the row of the last event of the last match that was kept, for NON_OVERLAPPING.
+    started
+        First events that have a match, for ONE_PER_START.
+    sample
+        What is drawn of its matches.
+    """
+
+    number: int = 1
+    count: int = 0
+    ends: dict[int, int] = field(default_factory=dict)
+    started: set[int] = field(default_factory=set)
+    sample: Sample | None = None
+
+
+class MatchResults:
+    """Turns what runs complete into results, one push after the other.
+
+    Parameters
+    ----------
+    pools
+        The match graph and its completions.
+    """
+
+    def __init__(self, pools: RunPools) -> None:
+        self.pools, self.program = pools, pools.program
+        gaps = self.program.tables.gaps
+        self.judges = bool((~gaps.quick).any())
+        self.waits = self.judges and bool((gaps.after[~gaps.quick] == 0).any())
+        self.held: Found | None = None
+        self.group = self._new_group()
+        self.base = 0
+
+    def _new_group(self) -> _Group:
+        search = self.program.search
+        return _Group(sample=None if search.sample is None else Sample(search.sample, search.seed))
+
+    def begin(self, given: Input, borders: Int64s) -> None:
+        """Look at the rows of a push, whose groups start at `borders`."""
+        self.given, self.stream, self.borders = given, given.stream, borders
+        self.entered = 0
+        self.parts: list[EventMatches] = []
+
+    # -- from completions to matches ---------------------------------------------------------------
+
+    def drain(self) -> None:
+        """Take what was completed, before the graph changes."""
+        control, search = self.pools.control, self.program.search
+        count = int(control[lists.COMPLETIONS])
+        if count == 0:
+            return
+        listed = self.judges or self.program.may_repeat
+        if search.output == COUNT and not listed:
+            self._count(count)
+        elif search.output == GRAPH and not listed:
+            self._cut(count)
+        elif search.output == NON_OVERLAPPING and not self.judges:
+            self._pick(count)
+        elif search.output == ALL and not listed and (search.limit is not None or search.sample is not None):
+            self._choose(count)
+        else:
+            floors = np.zeros(count, np.int64)
+            for listing, matches in self.pools.listings(count, self.stream, floors):
+                self._judge(listing, matches)
+        control[lists.COMPLETIONS] = 0
+
+    def _count(self, count: int) -> None:
+        """Add up counts of the graph, a group at a time."""
+        rows = self.pools.pools.completions[0, :count]
+        low, high = self.pools.counted(count, self.stream)
+        for i in range(count):
+            self.enter_group(int(rows[i]))
+            if low[i] == ALL_ONES and high[i] == ALL_ONES:
+                raise OverflowError(self.base + int(rows[i]))
+            self.group.count += (int(high[i]) << 64) + int(low[i])
+
+    def _pick(self, count: int) -> None:
+        """Output the first match of each event that starts behind the last output one of its class."""
+        picker = Picker(self.pools, self.stream)
+        for row, class_of, completions in completions_by_event(self.pools.pools.completions[:, :count]):
+            self.enter_group(row)
+            floor = self.group.ends.get(class_of, -1) + 1
+            found: Found | None = None
+            for completion in completions:
+                candidates = picker.candidates(completion, floor)
+                if candidates is None:
+                    continue
+                part = by_event(*candidates)
+                found = part if found is None else together(found, part)
+            if found is not None:
+                self._output(found)
+
+    def _cutter(self) -> GraphCutter:
+        pools = self.pools
+        return GraphCutter(pools.pools.nodes, pools.live_nodes, self.stream, self.program.tables.window)
+
+    def _cut(self, count: int) -> None:
+        """Output the matches of each event as a graph."""
+        cutter, completions = self._cutter(), self.pools.pools.completions
+        for row, _, range_of in completions_by_event(completions[:, :count]):
+            self.enter_group(row)
+            self._put_graph(cutter.cut(row, completions[1, range_of.start : range_of.stop]), row)
+
+    def _put_graph(self, graph: ClosedGraph, row: int) -> None:
+        variables = self.program.tables.components.variable
+        is_union = graph.rows < 0
+        shown = graph._replace(
+            rows=np.where(is_union, -1, graph.rows + self.base),
+            components=np.where(is_union, -1, variables[graph.components]).astype(np.int32),
+        )
+        self.parts.append(EventMatches(graphs=[EventGraph(self.base + row, graph.total(), shown)]))
+
+    def _choose(self, count: int) -> None:
+        """Output the first matches of each event, or draw from them, without listing all."""
+        cutter, completions, search = self._cutter(), self.pools.pools.completions, self.program.search
+        for row, class_of, range_of in completions_by_event(completions[:, :count]):
+            self.enter_group(row)
+            group = self.group
+            if search.limit is not None and group.number > search.limit:
+                continue
+            graph = cutter.cut(row, completions[1, range_of.start : range_of.stop])
+            if group.sample is not None:
+                group.sample.draw_from(graph, self.base, self.program.tables.components.variable)
+                continue
+            assert search.limit is not None
+            if graph.total() > MOST_SORTED:
+                chosen = found_in(graph, first_matches(graph, search.limit - group.number + 1), row, class_of)
+            else:
+                chosen = found_in(graph, None, row, class_of)
+            self._output(chosen)
+
+    def _judge(self, listing: Listing, count: int) -> None:
+        verdicts, timed, moments = self._verdicts(listing, count)
+        found = selected(as_found(listing, count, timed, moments), np.flatnonzero(verdicts != DROPPED))
+        if not self.waits:
+            self._output(found)
+        else:
+            self.held = found if self.held is None else together(self.held, found)
+
+    def release(self) -> None:
+        """Put out the held matches that are decided and that nothing can come before."""
+        held = self.held
+        if held is None or held.matches == 0:
+            return
+        listing = Listing(held.offsets, held.rows, held.components, held.completed, held.order, held.class_of)
+        verdicts, timed, moments = self._verdicts(listing, held.matches)
+        alive = np.flatnonzero(verdicts != DROPPED)
+        held = selected(held._replace(timed=timed, moments=moments), alive)
+        ready = (verdicts[alive] != UNDECIDED) & is_past(held, self.stream)
+        self._output(selected(held, np.flatnonzero(ready)))
+        self.held = selected(held, np.flatnonzero(~ready))
+
+    def _verdicts(self, listing: Listing, count: int) -> tuple[Int64s, Int64s, Moments]:
+        """Judge negations on listed matches."""
+        verdicts, timed = np.ones(count, np.int64), np.zeros(count, np.int64)
+        moments = Moments(np.zeros(count, np.int64), np.zeros(count, np.float64))
+        if self.judges:
+            judge(
+                self.program.tables, self.given, self.pools.pools.vectors, self.pools.initial_nulls, listing, count,
+                verdicts, timed, moments,
+            )  # fmt: skip
+        return verdicts, timed, moments
+
+    # -- from matches to results -------------------------------------------------------------------
+
+    def _output(self, found: Found) -> None:
+        """Order, select and number matches."""
+        if found.matches == 0:
+            return
+        search, variable = self.program.search, self.program.tables.components.variable
+        ranks = rank(found, self.stream, self.borders) if self.waits else found.completed
+        order = in_order_once(found, ranks, variable[found.components], int(variable.max()) + 1)
+        found = selected(found, order)
+        if search.output == GRAPH:
+            self._put_graphs(found)
+        elif search.sample is not None:
+            self._draw(found)
+        else:
+            numbers = self._numbers(found)
+            chosen = np.flatnonzero(numbers > 0)
+            if len(chosen):
+                self.parts.append(self._numbered(selected(found, chosen), numbers[chosen]))
+
+    def _numbered(self, found: Found, numbers: Int64s) -> EventMatches:
+        return EventMatches(
+            offsets=found.offsets,
+            position=found.rows + self.base,
+            variable=self.program.tables.components.variable[found.components],
+            number=numbers,
+            time=decided(found, self.stream) if self.waits else None,
+            timed=found.timed == BY_WINDOW,
+            never=found.timed == NEVER,
+        )
+
+    def _put_graphs(self, found: Found) -> None:
+        """Output listed matches as graphs, one for each event that completes some."""
+        borders = np.flatnonzero(np.diff(found.completed)) + 1
+        for first, last in zip([0, *borders], [*borders, found.matches], strict=True):
+            row = int(found.completed[first])
+            self.enter_group(row)
+            self._put_graph(graph_of(selected(found, np.arange(first, last))), row)
+
+    def _draw(self, found: Found) -> None:
+        """Draw from listed matches, a group at a time."""
+        for first, last in self._by_group(found):
+            self.enter_group(int(found.completed[first]))
+            assert self.group.sample is not None
+            part = selected(found, np.arange(first, last))
+            self.group.sample.draw_listed(self._numbered(part, np.zeros(part.matches, np.int64)))
+
+    def _by_group(self, found: Found) -> list[tuple[int, int]]:
+        groups = np.searchsorted(self.borders, found.completed, side="right")
+        borders = np.flatnonzero(np.diff(groups)) + 1
+        return list(zip([0, *borders.tolist()], [*borders.tolist(), found.matches], strict=True))
+
+    def _numbers(self, found: Found) -> Int64s:
+        """Return match_number, 0 for what is not chosen."""
+        search = self.program.search
+        numbers = np.zeros(found.matches, np.int64)
+        if search.output == ALL:
+            for first, last in self._by_group(found):
+                self.enter_group(int(found.completed[first]))
+                taken = last - first
+                if search.limit is not None:
+                    taken = max(0, min(taken, search.limit - self.group.number + 1))
+                numbers[first : first + taken] = self.group.number + np.arange(taken)
+                self.group.number += taken
+            return numbers
+        starts, ends = found.rows[found.offsets[:-1]], found.rows[found.offsets[1:] - 1]
+        for i in range(found.matches):
+            self.enter_group(int(found.completed[i]))
+            group = self.group
+            if search.output == COUNT:
+                group.count += 1
+            elif _is_chosen(search, group, int(starts[i]), int(ends[i]), int(found.class_of[i])):
+                numbers[i] = group.number
+                group.number += 1
+        return numbers
+
+    # -- groups --------------------------------------------------------------------------------------
+
+    def enter_group(self, row: int) -> None:
+        """Forget the group before when `row` belongs to a later one."""
+        begins = int(np.searchsorted(self.borders, row, side="right"))
+        if begins > self.entered:
+            self.leave_group()
+            self.entered = begins
+
+    def leave_group(self) -> None:
+        """Put out what the group that ends has gathered, and begin a new one."""
+        group = self.group
+        if group.count:
+            ends = self.borders[self.entered] if self.entered < len(self.borders) else len(self.stream.classes)
+            self.parts.append(EventMatches(counts=[(self.base + int(ends) - 1, group.count)]))
+        if group.sample is not None and group.sample.drawn:
+            self.parts.append(group.sample.matches())
+        self.group = self._new_group()
+
+    def shift(self, first: int) -> None:
+        """Number rows from `first` on as 0, 1, …."""
+        self.held = None if self.held is None or self.held.matches == 0 else moved(self.held, first)
+        self.group.ends = {c: end - first for c, end in self.group.ends.items()}
+        self.group.started = {start - first for start in self.group.started}
+        self.base += first
+
+    def first_row(self) -> int | None:
+        """Return the first row that a held match speaks of."""
+        return None if self.held is None or self.held.matches == 0 else int(self.held.rows.min())
+
+    @property
+    def drawn(self) -> Int64s:
+        """Events that the sample names, wherever they lie."""
+        return np.empty(0, np.int64) if self.group.sample is None else self.group.sample.positions()
+
+
+def _is_chosen(search: EventSearch, group: _Group, first: int, last: int, class_of: int) -> bool:
+    if search.limit is not None and group.number > search.limit:
+        return False
+    if search.output == NON_OVERLAPPING:
+        if first <= group.ends.get(class_of, -(2**62)):
+            return False
+        group.ends[class_of] = last
+    elif search.output == ONE_PER_START:
+        if first in group.started:
+            return False
+        group.started.add(first)
+    return True
