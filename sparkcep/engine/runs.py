@@ -77,7 +77,7 @@ class RunsMatcher:
         self.group = _Group()
         self.ordinals = np.empty(0, np.int64)
         self.judges = bool((~self.tables.gaps.quick).any())
-        self.waits = self.judges and bool((self.tables.gaps.after[~self.tables.gaps.quick] == 0).any())
+        self.waits = self.judges and bool(self.tables.gaps.trails[~self.tables.gaps.quick].any())
 
     def push(self, rows: EventRows, codes: Codes) -> EventMatches:
         """Take the next events; return the matches that are decided by them.
