@@ -62,33 +62,36 @@ def judge(
             if tables.gaps.quick[gap] or tables.gaps.order[gap] != listing.order[match]:
                 continue
             if tables.gaps.test[gap] >= 0 and not replayed:
-                _replay(tables, given, vectors, initial_nulls[0], listing, match)
+                _replay(tables, given, vectors, initial_nulls[0], listing, match, tables.gaps.is_sequential[gap])
                 replayed = True
             verdict = _judge_gap(tables, given, vectors, listing, match, gap)
             verdicts[match] = min(verdicts[match], verdict) if verdict == DROPPED else max(verdicts[match], verdict)
             if verdict == DROPPED:
                 break
-            if tables.gaps.after[gap] == 0:
+            if tables.gaps.trails[gap] and _ends_with(tables, listing, match, gap):
                 _note_deadline(tables, given, listing, match, gap, timed, moments)
 
 
 @inlined
-def _replay(tables: RunTables, given: Input, vectors: Vectors, nulls: np.uint64, listing: Listing, match: int) -> None:
+def _replay(
+    tables: RunTables, given: Input, vectors: Vectors, nulls: np.uint64, listing: Listing, match: int, sequential: bool
+) -> None:
     """Let run 1 take the events of a match, so that its vector holds all values."""
     vectors.nulls[1] = nulls
     for slot in range(vectors.integers.shape[1]):
         vectors.integers[1, slot] = 0
-    seen = np.int64(0)
+    components = tables.components
+    seen, previous = np.int64(0), np.int64(-1)
     for event in range(listing.offsets[match], listing.offsets[match + 1]):
-        component = listing.components[event]
-        bit = np.int64(1) << np.int64(tables.components.local[component])
-        side = 2 if seen & bit else 0
+        component = np.int64(listing.components[event])
+        bit = np.int64(1) << np.int64(components.local[component])
+        takes = (components.is_loop[component] and component == previous) if sequential else seen & bit != 0
         seen |= bit
-        updates = tables.components.updates
+        previous = component
+        side = 2 if takes else 0
+        first, last = components.updates[component, side], components.updates[component, side + 1]
         row = listing.rows[event]
-        update_vector(
-            tables.updates, updates[component, side], updates[component, side + 1], given.operands, vectors, 1, row, row
-        )
+        update_vector(tables.updates, first, last, given.operands, vectors, 1, row, row)
 
 
 @inlined
@@ -96,38 +99,85 @@ def _previous(tables: RunTables, listing: Listing, match: int, gap: int) -> int:
     """Return the row of the last event before a gap, −1 if none stands before it."""
     found = -1
     for event in range(listing.offsets[match], listing.offsets[match + 1]):
-        if (tables.gaps.before[gap] >> np.int64(tables.components.local[listing.components[event]])) & 1:
+        if tables.gaps.before[gap, listing.components[event]]:
             found = max(found, listing.rows[event])
     return found
 
 
 @inlined
+def _starts_with(tables: RunTables, listing: Listing, match: int, gap: int) -> bool:
+    """Tell whether a match begins with what a gap at the start stands before."""
+    first = listing.components[listing.offsets[match]]
+    return not tables.gaps.is_sequential[gap] or tables.gaps.after[gap, first]
+
+
+@inlined
+def _ends_with(tables: RunTables, listing: Listing, match: int, gap: int) -> bool:
+    """Tell whether a match ends in what a gap at the end stands behind."""
+    last = listing.components[listing.offsets[match + 1] - 1]
+    return not tables.gaps.is_sequential[gap] or tables.gaps.before[gap, last]
+
+
+@inlined
 def _judge_gap(tables: RunTables, given: Input, vectors: Vectors, listing: Listing, match: int, gap: int) -> int:
+    gaps, first, last = tables.gaps, listing.offsets[match], listing.offsets[match + 1]
+    if gaps.leads[gap]:
+        if not _starts_with(tables, listing, match, gap):
+            return KEPT
+        return _judge_start(tables, given, vectors, listing.rows[first], listing.rows[last - 1], gap)
+    if gaps.trails[gap] and not _ends_with(tables, listing, match, gap):
+        return KEPT
+    if gaps.trails[gap] or not gaps.is_sequential[gap]:
+        previous, following = _previous(tables, listing, match, gap), np.int64(OPEN_END)
+        for event in range(first, last):
+            if gaps.after[gap, listing.components[event]]:
+                following = min(following, listing.rows[event])
+        return _judge_between(tables, given, vectors, listing, match, gap, previous, following)
+    for event in range(first, last - 1):
+        # A loop that goes on keeps its component: a gap lies where one component ends and the next one begins.
+        if gaps.before[gap, listing.components[event]] and gaps.after[gap, listing.components[event + 1]]:
+            previous, following = listing.rows[event], listing.rows[event + 1]
+            verdict = _judge_between(tables, given, vectors, listing, match, gap, previous, following)
+            if verdict != KEPT:
+                return verdict
+    return KEPT
+
+
+@inlined
+def _judge_start(tables: RunTables, given: Input, vectors: Vectors, first: int, last: int, gap: int) -> int:
+    """Judge a gap before the first event of a match."""
+    stream, gaps = given.stream, tables.gaps
+    own = gaps.windows.kind[gap] != NO_WINDOW
+    for row in range(first - 1, -1, -1):
+        if stream.group_ends[row] != stream.group_ends[first]:
+            return KEPT
+        if stream.classes[row] != stream.classes[first]:
+            continue
+        near = (
+            in_own_window(stream, gaps.windows, gap, row, first) if own else in_window(stream, tables.window, row, last)
+        )
+        if not near:
+            return KEPT
+        if _is_witness(tables, given, vectors, gap, row):
+            return DROPPED
+    return KEPT
+
+
+@inlined
+def _judge_between(
+    tables: RunTables,
+    given: Input,
+    vectors: Vectors,
+    listing: Listing,
+    match: int,
+    gap: int,
+    previous: int,
+    following: int,
+) -> int:
+    """Judge a gap between two events, or behind the last one."""
     stream, gaps = given.stream, tables.gaps
     first, last = listing.rows[listing.offsets[match]], listing.rows[listing.offsets[match + 1] - 1]
     own = gaps.windows.kind[gap] != NO_WINDOW
-    previous = _previous(tables, listing, match, gap)
-    if previous < 0:
-        origin = first if own else last
-        for row in range(first - 1, -1, -1):
-            if stream.group_ends[row] != stream.group_ends[first]:
-                return KEPT
-            if stream.classes[row] != stream.classes[first]:
-                continue
-            near = (
-                in_own_window(stream, gaps.windows, gap, row, origin)
-                if own
-                else in_window(stream, tables.window, row, origin)
-            )
-            if not near:
-                return KEPT
-            if _is_witness(tables, given, vectors, gap, row):
-                return DROPPED
-        return KEPT
-    following = np.int64(OPEN_END)
-    for event in range(listing.offsets[match], listing.offsets[match + 1]):
-        if (gaps.after[gap] >> np.int64(tables.components.local[listing.components[event]])) & 1:
-            following = min(following, listing.rows[event])
     end = min(following, stream.group_ends[first])
     for row in range(previous + 1, min(end, stream.classes.shape[0])):
         if stream.classes[row] != stream.classes[first]:

@@ -17,6 +17,9 @@ from sparkcep.engine.slot_code import Registers, compute
 # Updates of a vector: op code, slot, column, slot of the count, range of a sum.
 (SET_INT, SET_FLOAT, SET_POSITION, COUNT_EVENT, COUNT_INT, COUNT_FLOAT) = range(6)
 (SUM_INT, SUM_FLOAT, MEAN_INT, MEAN_FLOAT, MIN_INT, MAX_INT, MIN_FLOAT, MAX_FLOAT) = range(6, 14)
+(SET_ONE, COPY_POSITION) = range(14, 16)
+# Copies come before what they copy changes, counts after the sums that ask whether a value is the first one.
+UPDATE_ORDER = {COPY_POSITION: -1, COUNT_INT: 1, COUNT_FLOAT: 1, COUNT_EVENT: 1}
 UPDATE_WIDTH = 6
 MAX_SLOTS = 64
 
@@ -100,6 +103,11 @@ def update_vector(
         if op == SET_POSITION:
             vectors.integers[run, slot] = position
             _known(vectors, run, slot)
+        elif op == COPY_POSITION:
+            vectors.integers[run, slot] = vectors.integers[run, column]
+            _set_null(vectors, run, slot, is_null(vectors.nulls[run], column))
+        elif op == SET_ONE:
+            vectors.integers[run, slot] = 1
         elif op == COUNT_EVENT:
             vectors.integers[run, slot] = min(vectors.integers[run, slot] + 1, updates[at, 5])
         elif op == SET_INT:

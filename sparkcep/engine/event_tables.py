@@ -50,20 +50,23 @@ class Components(NamedTuple):
     Attributes
     ----------
     variable, local, order
-        Variable, index within its order, the order.
+        Variable, its bit in sets of components (0 in a sequence, where one is open at a time), the order.
     policy
         STRICT, PARTITION, NEXT or ANY: when an event may be ignored while waiting for it.
+    is_loop
+        Whether it may take more than its first event.
     least, most
         How many events it takes; most −1: no end.
     leave
-        Condition on leaving it, −1 for none.
+        Condition on leaving it, −1 for none; one that is no loop takes no event without it.
     has_until, until_bits : bool[c], uint64[c, words]
     until
         Condition that ends its loop, −1 for none.
     windows
         Longest distance from the event before it.
-    taken, origin
-        Slots, −1 for none.
+    taken : int32[c]
+    origin : int32[c, 2]
+        Slots, −1 for none: how many events it took; what its window counts from, for its first and later ones.
     updates : int32[c, 4]
         Updates on its first event, on every later one: ranges of `RunTables.updates`.
     """
@@ -72,6 +75,7 @@ class Components(NamedTuple):
     local: Int32s
     order: Int32s
     policy: Int8s
+    is_loop: Bools
     least: Int64s
     most: Int64s
     leave: Int32s
@@ -80,7 +84,7 @@ class Components(NamedTuple):
     until: Int32s
     windows: Windows
     taken: Int32s
-    origin: Int32s
+    origin: npt.NDArray[np.int32]
     updates: npt.NDArray[np.int32]
 
 
@@ -94,8 +98,12 @@ class Gaps(NamedTuple):
     bits : uint64[g, words]
     test
         Condition on a witness, −1 for none.
-    before, after
-        Local components right before and after, as bits.
+    before, after : bool[g, c]
+        Components before and after it; what stands next to what tells the place in a sequence.
+    leads, trails
+        Whether it stands at the start, at the end.
+    is_sequential
+        Whether its order is a sequence: no parts interleave.
     windows
         Own time.
     edge
@@ -106,8 +114,11 @@ class Gaps(NamedTuple):
     quick: Bools
     bits: UInt64s
     test: Int32s
-    before: Int64s
-    after: Int64s
+    before: Bools
+    after: Bools
+    leads: Bools
+    trails: Bools
+    is_sequential: Bools
     windows: Windows
     edge: Int32s
 
@@ -141,14 +152,15 @@ class Edges(NamedTuple):
 
 
 class States(NamedTuple):
-    """States: sets of components that have taken an event; arrays of length s.
+    """States, by what has taken an event: see `sparkcep.engine.order_states`; arrays of length s.
 
     Attributes
     ----------
     first, size
-        First component of the order, and how many it has.
+        The components that may be open or left here: the current one; where parts interleave, all of the order.
     current, following
-        In a sequence: the component that took the last event, and the next one (−1: none).
+        In a sequence: the component that took the last event, and one that may come next (−1: none):
+        if there are several, they begin alike.
     final
         Components, as bits, that must be free to leave for a match; −1: the state is not final.
     relevant

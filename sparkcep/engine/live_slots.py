@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,30 +11,10 @@ import numpy as np
 from sparkcep.engine import event_code as codes
 from sparkcep.engine.event_slots import EventCode, RunSlot
 from sparkcep.engine.matches import Int64s
+from sparkcep.engine.order_states import OrderEdge
 
 if TYPE_CHECKING:
     from sparkcep.logical.event_bound import EventOrder
-
-
-@dataclass(frozen=True, slots=True)
-class OrderEdge:
-    """An edge out of a state of one order.
-
-    Attributes
-    ----------
-    component, takes, target
-        Local component, whether it takes a later event of a loop, the local components behind it.
-    leaves
-        Local components, as bits, that are left.
-    gaps
-        Quick negations that end before it.
-    """
-
-    component: int
-    takes: bool
-    target: frozenset[int]
-    leaves: int
-    gaps: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +29,8 @@ class LiveSlots:
         First component of each order.
     updates, ranges
         See `sparkcep.engine.event_tables`.
+    taken, origin, edge
+        Which slot holds what a component, a component's first or later event, or a negation asks for.
     """
 
     orders: Sequence[EventOrder]
@@ -59,6 +41,9 @@ class LiveSlots:
     strict_time: bool
     updates: Int64s
     ranges: np.ndarray[tuple[int, int], np.dtype[np.int32]]
+    taken: Callable[[int], RunSlot]
+    origin: Callable[[int, bool], RunSlot]
+    edge: Callable[[int], RunSlot]
 
     def by_state(self, by_state: list[list[tuple[int, OrderEdge]]]) -> list[set[int]]:
         """Return per state the slots that can still be read: the masks of the paper's section 5.2."""
@@ -86,20 +71,28 @@ class LiveSlots:
         component = self.orders[o].components[edge.component]
         test = component.take if edge.takes else component.begin
         needs = set(self.code.reads[self.code.condition(test.slots)] if test.slots is not None else ())
-        needs |= {self.code.slots[RunSlot("edge", g)] for g in edge.gaps}
+        needs |= {self.code.slots[self.edge(g)] for g in edge.gaps}
         if component.within is not None:
-            needs.add(self.code.slots[RunSlot("origin", c)])
+            needs.add(self.code.slots[self.origin(c, edge.takes)])
         if self.strict_time:
             needs.add(self.code.slots[RunSlot("origin", -1)])
-        if edge.takes and RunSlot("taken", c) in self.code.slots:
-            needs.add(self.code.slots[RunSlot("taken", c)])
+        taken = self.code.slots.get(self.taken(c)) if component.is_loop else None
+        if edge.takes and taken is not None:
+            needs.add(taken)
         later = set(live[self.place[o, edge.target]])
         if component.leave is not None:
             later |= self.code.reads[self.code.condition(component.leave)]
         first, last = self.ranges[c, 2:] if edge.takes else self.ranges[c, :2]
-        for row in self.updates[first:last]:
-            if row[0] in (codes.SET_INT, codes.SET_FLOAT, codes.SET_POSITION):
-                later.discard(int(row[1]))
-            elif int(row[1]) in later and row[0] in (codes.SUM_INT, codes.SUM_FLOAT, codes.MEAN_INT, codes.MEAN_FLOAT):
-                later.add(int(row[3]))
-        return needs | later
+        return needs | self._before(self.updates[first:last], later)
+
+    def _before(self, updates: Int64s, later: set[int]) -> set[int]:
+        """Return the slots that must be known before some updates, so that `later` ones are known behind them."""
+        found = set(later)
+        for op, slot, column, count in updates[::-1, :4].tolist():
+            if op in (codes.SET_INT, codes.SET_FLOAT, codes.SET_POSITION, codes.SET_ONE):
+                found.discard(slot)
+            elif op == codes.COPY_POSITION and slot in found:
+                found = found - {slot} | {column}
+            elif slot in found and op in (codes.SUM_INT, codes.SUM_FLOAT, codes.MEAN_INT, codes.MEAN_FLOAT):
+                found.add(count)
+        return found

@@ -77,7 +77,7 @@ class MatchResults:
         self.pools, self.program = pools, pools.program
         gaps = self.program.tables.gaps
         self.judges = bool((~gaps.quick).any())
-        self.waits = self.judges and bool((gaps.after[~gaps.quick] == 0).any())
+        self.waits = self.judges and bool(gaps.trails[~gaps.quick].any())
         self.held: Found | None = None
         self.group = self._new_group()
         self.base = 0

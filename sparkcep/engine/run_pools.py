@@ -29,7 +29,6 @@ from sparkcep.engine.runs_program import RunsProgram
 from sparkcep.errors import MatchError
 
 FIRST_RUNS = 1024
-SCRATCH_RUN = 1
 MOST_LISTED_EVENTS = 2**30
 
 
@@ -51,7 +50,7 @@ class RunPools:
         self.rules = Rules(program.search.merge_runs, program.search.max_partial_matches, int(np.diff(edges).max()) + 1)
         self.initial_nulls: UInt64s = np.array([program.initial_nulls], np.uint64)
         self.control = np.zeros(lists.CONTROL_SIZE, np.int64)
-        self.control[lists.FREE], self.control[lists.TOP] = -1, SCRATCH_RUN + 1
+        self.control[lists.FREE], self.control[lists.TOP] = -1, lists.SCRATCH_RUN + 1
         self.pools = self._new_pools(FIRST_RUNS)
         start = self.pools.runs
         start.state[0], start.mode[0], start.leaves[0], start.stopped[0] = self.states, WAITING, 0, 0
@@ -302,7 +301,7 @@ def looks_back_to(tables: RunTables, stream: Stream, row: int, origin: int) -> b
         return True
     windows = tables.gaps.windows
     for gap in range(windows.kind.shape[0]):
-        stands_first = tables.gaps.before[gap] == 0 and windows.kind[gap] != 0
+        stands_first = tables.gaps.leads[gap] and windows.kind[gap] != 0
         if stands_first and (windows.kind[gap] == EVENTS or in_own_window(stream, windows, gap, row, origin)):
             return True
     return False

@@ -2,8 +2,8 @@
 
 Runs are kept in lists by class and state, so that an event visits only the runs that wait for
 something like it. Equal runs are merged: same state, same rights, same values that a later
-condition can read. States are visited from the last to the first, and what an event adds to the state being
-visited is put in afterwards, so that no run sees an event twice.
+condition can read. States are visited from the last to the first, and what an event adds to a state that
+has not been visited is put in afterwards, so that no run sees an event twice.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from sparkcep.engine.run_lists import (
     PENDING,
     REMOVED,
     ROW,
+    SCRATCH_RUN,
     START,
     USED,
     VISITS,
@@ -93,12 +94,14 @@ def advance(tables: RunTables, given: Input, rules: Rules, pools: Pools, control
             continue
         first, last = (0, control[CLASSES]) if tables.has_until else (own, own + 1)
         for class_of in range(first, last):
+            control[PENDING] = -1
             for step in range(states + 1):
                 state = states - 1 - step if step < states else states
                 hears = class_of != own
                 waits = tables.contiguous and state < states
                 if waits or hears or _is_interesting(tables, stream.conditions, state, states, row):
                     _visit(tables, given, rules, pools, control, state, class_of, row, hears)
+            _put_pending(pools, rules, control, states)
         if own >= 0:
             _note_witnesses(tables, stream.conditions, pools.last_witness, own, row)
         control[PEAK] = max(control[PEAK], control[LIVE])
@@ -191,7 +194,6 @@ def _visit(
     """
     runs, states = pools.runs, tables.states.current.shape[0]
     at_start = state == states
-    control[PENDING] = -1
     previous, run = np.int64(-1), np.int64(START) if at_start else pools.heads[class_of * states + state]
     if hears and at_start:
         run = np.int64(-1)
@@ -222,9 +224,14 @@ def _visit(
         if not (at_start or hears):
             runs.seen[run] = row
         run = following
+
+
+@inlined
+def _put_pending(pools: Pools, rules: Rules, control: Int64s, states: int) -> None:
+    """Put runs on their lists that must not see the event again."""
     run = control[PENDING]
     while run >= 0:
-        following = runs.following[run]
+        following = pools.runs.following[run]
         put_run(pools, rules, control, states, run)
         run = following
 
@@ -329,10 +336,14 @@ def _try_edges(
             continue
         if takes and not _may_take_more(components, pools.vectors, run, component, mode, stopped):
             continue
-        if not _in_time(tables, given.stream, pools.vectors, run, component, row):
+        if not _in_time(tables, given.stream, pools.vectors, run, component, takes, row):
             continue
         if not condition_holds(given.code, given.registers, given.operands, pools.vectors, edges.test[edge], run, row):
             continue
+        if components.leave[component] >= 0 and not components.is_loop[component]:
+            _take(tables, given, pools.vectors, edge, run, SCRATCH_RUN, row)
+            if not _may_leave(tables, given, pools.vectors, SCRATCH_RUN, component, row):
+                continue
         outcome |= TOOK if takes else BEGAN
         free = mode & WAITING != 0 or pools.runs.leaves[run] & edges.leaves[edge] == edges.leaves[edge]
         if takes or (free and not _forbidden(tables, pools, edge, run, class_of)):
@@ -349,9 +360,11 @@ def _may_take_more(components: Components, vectors: Vectors, run: int, component
 
 
 @inlined
-def _in_time(tables: RunTables, stream: Stream, vectors: Vectors, run: int, component: int, row: int) -> bool:
+def _in_time(
+    tables: RunTables, stream: Stream, vectors: Vectors, run: int, component: int, takes: bool, row: int
+) -> bool:
     """Tell whether the component's own window and strict_time allow for the event."""
-    origin = tables.components.origin[component]
+    origin = tables.components.origin[component, 1 if takes else 0]
     waited = origin >= 0 and not is_null(vectors.nulls[run], origin)
     windows = tables.components.windows
     if waited and not in_own_window(stream, windows, component, vectors.integers[run, origin], row):
@@ -397,12 +410,9 @@ def _extend(
     new, node = new_run(pools, control), control[NODES]
     control[NODES] += 1
     add_event(pools.nodes, node, row, component, runs.tip[run])
-    for slot in range(vectors.integers.shape[1]):
-        vectors.integers[new, slot] = vectors.integers[run, slot]
-    vectors.nulls[new] = vectors.nulls[run]
-    side = 2 if tables.edges.takes[edge] else 0
-    first, last = tables.components.updates[component, side], tables.components.updates[component, side + 1]
-    update_vector(tables.updates, first, last, given.operands, vectors, new, row, row)
+    _take(tables, given, vectors, edge, run, new, row)
+    if not tables.edges.takes[edge]:
+        stopped &= ~(1 << np.int64(tables.components.local[component]))
     leaves = runs.leaves[run] | (1 << np.int64(tables.components.local[component]))
     if not _may_leave(tables, given, vectors, new, component, row):
         leaves ^= 1 << np.int64(tables.components.local[component])
@@ -418,11 +428,22 @@ def _extend(
     runs.leaves[new], runs.stopped[new] = leaves & states.relevant[target], stopped & states.relevant[target]
     runs.state[new], runs.class_of[new], runs.tip[new], runs.seen[new] = target, class_of, node, row
     runs.mode[new] = LOOPING if states.is_loop[target] else WAITING
-    if target == state:
+    if state < states.current.shape[0] and target <= state:
         runs.following[new] = control[PENDING]
         control[PENDING] = new
     else:
         put_run(pools, rules, control, states.current.shape[0], new)
+
+
+@inlined
+def _take(tables: RunTables, given: Input, vectors: Vectors, edge: int, run: int, new: int, row: int) -> None:
+    """Let run `new` remember what `run` does when it takes the event along an edge."""
+    for slot in range(vectors.integers.shape[1]):
+        vectors.integers[new, slot] = vectors.integers[run, slot]
+    vectors.nulls[new] = vectors.nulls[run]
+    component, side = tables.edges.component[edge], 2 if tables.edges.takes[edge] else 0
+    first, last = tables.components.updates[component, side], tables.components.updates[component, side + 1]
+    update_vector(tables.updates, first, last, given.operands, vectors, new, row, row)
 
 
 @inlined

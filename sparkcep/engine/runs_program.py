@@ -1,9 +1,8 @@
 """Compiles bound event patterns for the `runs` engine: states, edges, tests, what a run remembers.
 
-The automaton is NFA^b (Agrawal et al. 2008), with two changes. A state is the set of
-components that have taken an event, so parts of AND that interleave need no states of their own
-kind; and what a run may do from there on – stay in its loop, wait for the next component – is a
-mode of the run, so that no match is found twice.
+The automaton is NFA^b (Agrawal et al. 2008), with two changes. A state is what has taken an
+event (`sparkcep.engine.order_states`); and what a run may do from there on – stay in its loop, wait
+for the next component – is a mode of the run, so that no match is found twice.
 """
 
 from __future__ import annotations
@@ -32,19 +31,29 @@ from sparkcep.engine.event_tables import (
     no_window,
 )
 from sparkcep.engine.events import EventSearch, EventWindow
-from sparkcep.engine.live_slots import LiveSlots, OrderEdge
-from sparkcep.engine.matches import Int64s, UInt64s
+from sparkcep.engine.live_slots import LiveSlots
+from sparkcep.engine.matches import Bools, Int64s, UInt64s
+from sparkcep.engine.order_states import (
+    MAX_STATES,
+    OrderEdge,
+    edges_of,
+    ends_in,
+    mask,
+    may_repeat,
+    states_of,
+    too_large,
+    waiting,
+)
 from sparkcep.engine.slot_code import WIDTH, Registers
 from sparkcep.engine.slots import Codes, CodeValue, Constant, bound_registers, literals_of, operand_columns
-from sparkcep.errors import PlanError
 
 if TYPE_CHECKING:
-    from sparkcep.logical.event_bound import EventComponent, EventGap, EventOrder, EventTest, LogicalEvents
+    from sparkcep.logical.event_bound import EventComponent, EventGap, EventTest, LogicalEvents
     from sparkcep.logical.slots import Operand
     from sparkcep.syntax.clause import Within
 
-MAX_STATES = 4096
-MAX_COMPONENTS = 62
+# Whose position a slot holds: the last event, or the one before the current component.
+LAST_EVENT, BEFORE_CURRENT = -1, -2
 POLICIES = {
     "strict": STRICT,
     "partition_contiguity": PARTITION,
@@ -129,29 +138,14 @@ class _Compiler:
         ]
         self.first_of = {o: self.components.index((o, 0)) for o in range(len(events.orders))}
         self.gaps = [(o, gap) for o, order in enumerate(events.orders) for gap in order.gaps]
-        self.states = [(o, config) for o, order in enumerate(events.orders) for config in self._configurations(order)]
+        self.states = [(o, config) for o, order in enumerate(events.orders) for config in states_of(order)]
         if len(self.states) > MAX_STATES:
-            raise _too_large(f"{len(self.states)} states, more than {MAX_STATES}")
+            raise too_large(f"{len(self.states)} states, more than {MAX_STATES}")
         self.place = {state: s for s, state in enumerate(self.states)}
 
     def component(self, index: int) -> EventComponent:
         o, k = self.components[index]
         return self.events.orders[o].components[k]
-
-    def _configurations(self, order: EventOrder) -> list[frozenset[int]]:
-        """Return the sets of components that can have taken an event, small ones first."""
-        if len(order.components) > MAX_COMPONENTS:
-            raise _too_large(f"{len(order.components)} components, more than {MAX_COMPONENTS}")
-        found: dict[frozenset[int], None] = {}
-        pending = [frozenset[int]()]
-        while pending and len(found) <= MAX_STATES:
-            config = pending.pop(0)
-            for k in _open(order, config):
-                target = config | {k}
-                if target not in found:
-                    found[target] = None
-                    pending.append(target)
-        return sorted(found, key=lambda config: (len(config), sorted(config)))
 
     def program(self) -> RunsProgram:
         """Compile everything: conditions first, since they tell what a run must remember."""
@@ -160,7 +154,7 @@ class _Compiler:
         edges, edge_list = self._edges()
         self._structural_slots()
         if len(self.code.slots) > codes.MAX_SLOTS:
-            raise _too_large(f"conditions read {len(self.code.slots)} values of earlier events, more than 64")
+            raise too_large(f"conditions read {len(self.code.slots)} values of earlier events, more than 64")
         updates, ranges = self._updates()
         states = self._states(edge_list, updates, ranges)
         lowering = self.code.lowering
@@ -170,15 +164,21 @@ class _Compiler:
             edges=edges,
             components=components._replace(
                 updates=ranges,
-                taken=self._places("taken"),
-                origin=self._places("origin"),
+                taken=np.array([self._place(self._taken(c)) for c in range(len(self.components))], np.int32),
+                origin=np.array(
+                    [
+                        [self._place(self._origin(c, takes)) for takes in (False, True)]
+                        for c in range(len(self.components))
+                    ],
+                    np.int32,
+                ),
             ),
-            gaps=gaps._replace(edge=np.array([self._place("edge", g) for g in range(len(self.gaps))], np.int32)),
+            gaps=gaps._replace(edge=np.array([self._place(self._edge(g)) for g in range(len(self.gaps))], np.int32)),
             updates=updates,
             window=no_window() if whole is None else self._window(whole),
             has_until=bool(components.has_until.any()),
             contiguous=any(policy in (STRICT, PARTITION) for policy in components.policy),
-            strict_time=self._place("origin", -1) if self.search.strict_time else -1,
+            strict_time=self._place(RunSlot("origin", LAST_EVENT)) if self.search.strict_time else -1,
         )
         return RunsProgram(
             search=self.search,
@@ -196,7 +196,7 @@ class _Compiler:
             ),
             positions=tuple(place for slot, place in self.code.slots.items() if slot.kind in ("origin", "edge")),
             looks_back=any(not gap.before for _, gap in self.gaps),
-            may_repeat=any(_repeats_a_loop(order) for order in self.events.orders),
+            may_repeat=may_repeat(self.events.orders),
         )
 
     # -- components, negations, edges ------------------------------------------------------------
@@ -236,9 +236,10 @@ class _Compiler:
         listed = [self.component(c) for c in range(len(self.components))]
         return Components(
             variable=np.array([c.variable for c in listed], np.int32),
-            local=np.array([k for _, k in self.components], np.int32),
+            local=np.array([0 if self.events.orders[o].is_sequential else k for o, k in self.components], np.int32),
             order=np.array([o for o, _ in self.components], np.int32),
             policy=np.array([POLICIES[c.strategy] for c in listed], np.int8),
+            is_loop=np.array([c.is_loop for c in listed], np.bool_),
             least=np.array([c.least for c in listed], np.int64),
             most=np.array([-1 if c.most is None else c.most for c in listed], np.int64),
             leave=np.array([self.code.condition(c.leave) for c in listed], np.int32),
@@ -247,7 +248,7 @@ class _Compiler:
             until=np.array([self.code.condition(c.until.slots if c.until else None) for c in listed], np.int32),
             windows=self._windows(c.within for c in listed),
             taken=np.empty(0, np.int32),
-            origin=np.empty(0, np.int32),
+            origin=np.empty((0, 2), np.int32),
             updates=np.empty((0, 4), np.int32),
         )
 
@@ -258,28 +259,25 @@ class _Compiler:
             quick=np.array([_is_quick(gap) for gap in listed], np.bool_),
             bits=self._bits(gap.witness for gap in listed),
             test=np.array([self.code.condition(gap.witness.slots) for gap in listed], np.int32),
-            before=np.array([_mask(gap.before) for gap in listed], np.int64),
-            after=np.array([_mask(gap.after) for gap in listed], np.int64),
+            before=self._sides((o, gap.before) for o, gap in self.gaps),
+            after=self._sides((o, gap.after) for o, gap in self.gaps),
+            leads=np.array([not gap.before for gap in listed], np.bool_),
+            trails=np.array([not gap.after for gap in listed], np.bool_),
+            is_sequential=np.array([self.events.orders[o].is_sequential for o, _ in self.gaps], np.bool_),
             windows=self._windows(gap.within for gap in listed),
             edge=np.empty(0, np.int32),
         )
 
-    def _edges_of(self, o: int, config: frozenset[int]) -> list[OrderEdge]:
-        order = self.events.orders[o]
-        found = []
-        for k in sorted(config):
-            waits_no_more = any(k in order.before[other] for other in config)
-            if order.components[k].is_loop and not waits_no_more:
-                found.append(OrderEdge(k, True, config, 0, ()))
-        for k in _open(order, config):
-            left = {i for i in order.before[k] if not any(i in order.before[other] for other in config)}
-            gaps = tuple(
-                g
-                for g, (gap_order, gap) in enumerate(self.gaps)
-                if gap_order == o and _is_quick(gap) and k in gap.after and not gap.after & config
-            )
-            found.append(OrderEdge(k, False, config | {k}, _mask(left), gaps))
+    def _sides(self, listed: Iterable[tuple[int, frozenset[int]]]) -> Bools:
+        """Return sets of components of an order as rows over all components."""
+        found = np.zeros((len(self.gaps), len(self.components)), np.bool_)
+        for g, (o, members) in enumerate(listed):
+            found[g, [self.first_of[o] + k for k in sorted(members)]] = True
         return found
+
+    def _edges_of(self, o: int, state: frozenset[int]) -> list[OrderEdge]:
+        quick = {g: gap for g, (gap_order, gap) in enumerate(self.gaps) if gap_order == o and _is_quick(gap)}
+        return edges_of(self.events.orders[o], state, quick)
 
     def _edges(self) -> tuple[Edges, list[list[tuple[int, OrderEdge]]]]:
         """Return the edges of all states, and of the start behind them."""
@@ -312,23 +310,38 @@ class _Compiler:
         for c in range(len(self.components)):
             component = self.component(c)
             if component.is_loop and (component.least > 1 or component.most is not None):
-                self.code.slot(RunSlot("taken", c))
+                self.code.slot(self._taken(c))
             if component.within is not None:
-                self.code.slot(RunSlot("origin", c))
+                self.code.slot(self._origin(c, False))
+                if component.is_loop:
+                    self.code.slot(self._origin(c, True))
         for g, (_, gap) in enumerate(self.gaps):
             if _is_quick(gap):
-                self.code.slot(RunSlot("edge", g))
-        if self.search.strict_time:
-            self.code.slot(RunSlot("origin", -1))
+                self.code.slot(self._edge(g))
+        if self.search.strict_time or RunSlot("origin", BEFORE_CURRENT) in self.code.slots:
+            self.code.slot(RunSlot("origin", LAST_EVENT))
         for slot in list(self.code.slots):
             if slot.kind in ("sum", "mean"):
                 self.code.slot(RunSlot("count", slot.of, slot.operand))
 
-    def _place(self, kind: str, of: int) -> int:
-        return self.code.slots.get(RunSlot(kind, of), -1)  # type: ignore[arg-type]
+    def _taken(self, c: int) -> RunSlot:
+        """Return the slot that counts events of a loop: in a sequence only one loop is open at a time."""
+        sequential = self.events.orders[self.components[c][0]].is_sequential
+        return RunSlot("taken", self.component(c).variable if sequential else len(self.events.variables) + c)
 
-    def _places(self, kind: str) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-        return np.array([self._place(kind, c) for c in range(len(self.components))], np.int32)
+    def _origin(self, c: int, takes: bool) -> RunSlot:
+        """Return the slot with the position that a component's own window counts from."""
+        if self.events.orders[self.components[c][0]].is_sequential:
+            return RunSlot("origin", BEFORE_CURRENT if takes else LAST_EVENT)
+        return RunSlot("origin", c)
+
+    def _edge(self, g: int) -> RunSlot:
+        """Return the slot with the position of the last event before a negation."""
+        sequential = self.events.orders[self.gaps[g][0]].is_sequential
+        return RunSlot("origin", LAST_EVENT) if sequential else RunSlot("edge", g)
+
+    def _place(self, slot: RunSlot) -> int:
+        return self.code.slots.get(slot, -1)
 
     def _updates(self) -> tuple[Int64s, np.ndarray[tuple[int, int], np.dtype[np.int32]]]:
         """Return the updates, and per component the ranges for its first and for later events."""
@@ -340,7 +353,7 @@ class _Compiler:
                 first = len(rows)
                 rows += sorted(
                     (row for slot, place in self.code.slots.items() for row in self._update(c, begins, slot, place)),
-                    key=lambda row: row[0] in (codes.COUNT_INT, codes.COUNT_FLOAT, codes.COUNT_EVENT),
+                    key=lambda row: codes.UPDATE_ORDER.get(row[0], 0),
                 )
                 borders += [first, len(rows)]
             ranges.append(borders)
@@ -355,12 +368,17 @@ class _Compiler:
         order, variable = self.events.orders[o], self.component(c).variable
         match slot.kind:
             case "taken":
-                if slot.of == c:
+                if slot == self._taken(c):
                     most = max(self.component(c).least, self.component(c).most or 0)
-                    yield (codes.COUNT_EVENT, place, 0, 0, 0, most)
+                    yield (codes.SET_ONE if begins else codes.COUNT_EVENT, place, 0, 0, 0, most)
+            case "origin" if slot.of == LAST_EVENT:
+                yield (codes.SET_POSITION, place, 0, 0, 0, 0)
+            case "origin" if slot.of == BEFORE_CURRENT:
+                if begins and slot == self._origin(c, True):
+                    last = self._place(RunSlot("origin", LAST_EVENT))
+                    yield (codes.COPY_POSITION, place, last, 0, 0, 0)
             case "origin":
-                waits = slot.of >= 0 and self.components[slot.of][0] == o
-                if slot.of < 0 or (waits and k in order.before[self.components[slot.of][1]]):
+                if self.components[slot.of][0] == o and k in order.before[self.components[slot.of][1]]:
                     yield (codes.SET_POSITION, place, 0, 0, 0, 0)
             case "edge":
                 gap_order, gap = self.gaps[slot.of]
@@ -398,64 +416,41 @@ class _Compiler:
         updates: Int64s,
         ranges: np.ndarray[tuple[int, int], np.dtype[np.int32]],
     ) -> States:
-        memory = LiveSlots(
-            self.events.orders, self.states, self.first_of, self.place, self.code, self.search.strict_time, updates,
-            ranges,
-        )  # fmt: skip
-        kept = memory.by_state(by_state)
-        rows = [self._state(s, o, config) for s, (o, config) in enumerate(self.states)]
+        kept = self._live_slots(updates, ranges).by_state(by_state)
+        rows = [self._state(o, config) for o, config in self.states]
         columns = [np.array(column) for column in zip(*rows, strict=True)]
-        current, following, sinks, relevant, is_sequence, is_loop = columns
+        first, size, current, following, final, relevant, is_sequence, is_loop = columns
         return States(
-            first=np.array([self.first_of[o] for o, _ in self.states], np.int32),
-            size=np.array([len(self.events.orders[o].components) for o, _ in self.states], np.int32),
+            first=first.astype(np.int32),
+            size=size.astype(np.int32),
             current=current.astype(np.int32),
             following=following.astype(np.int32),
-            final=sinks.astype(np.int64),
+            final=final.astype(np.int64),
             relevant=relevant.astype(np.int64),
             is_sequence=is_sequence.astype(np.bool_),
             is_loop=is_loop.astype(np.bool_),
             is_open=np.array([bool(edges) for edges in by_state[:-1]], np.bool_),
-            dead=np.array([~np.uint64(_mask(slots)) for slots in kept], np.uint64),
+            dead=np.array([~np.uint64(mask(slots)) for slots in kept], np.uint64),
         )
 
-    def _state(self, s: int, o: int, config: frozenset[int]) -> tuple[int, int, int, int, bool, bool]:
-        order = self.events.orders[o]
-        count = len(order.components)
-        sequence = all(order.before[k] == frozenset(range(k)) for k in range(count))
-        last = len(config) - 1
-        current = self.first_of[o] + last
-        following = current + 1 if last + 1 < count else -1
-        complete = len(config) == count
-        sinks = {k for k in range(count) if not any(k in before for before in order.before)}
-        waiting = {k for k in config if not any(k in order.before[other] for other in config)}
-        is_loop = order.components[last].is_loop if sequence else True
-        return (current, following, _mask(sinks) if complete else -1, _mask(waiting), sequence, is_loop)
+    def _live_slots(self, updates: Int64s, ranges: np.ndarray[tuple[int, int], np.dtype[np.int32]]) -> LiveSlots:
+        return LiveSlots(
+            self.events.orders, self.states, self.first_of, self.place, self.code, self.search.strict_time, updates,
+            ranges, self._taken, self._origin, self._edge,
+        )  # fmt: skip
 
-
-def _open(order: EventOrder, config: frozenset[int]) -> list[int]:
-    """Return the components that may take their first event."""
-    return [k for k in range(len(order.components)) if k not in config and order.before[k] <= config]
+    def _state(self, o: int, config: frozenset[int]) -> tuple[int, int, int, int, int, int, bool, bool]:
+        order, first = self.events.orders[o], self.first_of[o]
+        final = ends_in(order, config)
+        if not order.is_sequential:
+            # Nothing asks for the current component, but for the name of one that many runs wait behind.
+            current = first + len(config) - 1
+            return (first, len(order.components), current, -1, final, mask(waiting(order, config)), False, True)
+        (k,) = config
+        following = next((first + target for target in sorted(order.after(k))), -1)
+        return (first + k, 1, first + k, following, final, 1, True, order.components[k].is_loop)
 
 
 def _is_quick(gap: EventGap) -> bool:
     """Whether the last witness before an event decides: nothing but the place of the neighbours matters."""
     return bool(gap.before and gap.after) and gap.within is None and gap.witness.slots is None
-
-
-def _repeats_a_loop(order: EventOrder) -> bool:
-    variables = [component.variable for component in order.components]
-    return any(c.is_loop and variables.count(c.variable) > 1 for c in order.components)
-
-
-def _mask(members: Iterable[int]) -> int:
-    return sum(1 << member for member in members)
-
-
-def _too_large(what: str) -> PlanError:
-    return PlanError(
-        "PATTERN_TOO_LARGE",
-        f"the pattern has {what}",
-        clause="PATTERN",
-        hint="fewer parts in AND, fewer optional parts, or smaller {n,m} of groups",
-    )

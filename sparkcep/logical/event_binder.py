@@ -17,6 +17,7 @@ from sparkcep.logical.event_bound import (
     LogicalEvents,
 )
 from sparkcep.logical.event_conditions import Conjunct, ConjunctBinder, RowConditions, conjuncts_of, whole_condition
+from sparkcep.logical.event_cycles import Walks
 from sparkcep.logical.event_measures import (
     graph_measures,
     literal,
@@ -148,8 +149,10 @@ class _Binder:
             raise BindingError("NO_EVENT", "a pattern needs an event that happens", clause="PATTERN")
         if not order_by:
             raise _missing_order()
-        orders, placement = self._orders()
-        bound_orders = tuple(dict.fromkeys(self._order(order, placement) for order in orders))
+        orders, cyclic, placement = self._orders()
+        found = [self._order(order, placement) for order in orders]
+        found += [walks.bound(lambda order: self._order(order, placement)) for walks in cyclic]
+        bound_orders = tuple(dict.fromkeys(found))
         placement.check_untils(self.untils.values())
         keys = tuple(self._key(key) for key in self.pattern.keys)
         binder = MeasureBinder(self.names, self.hidden, self.oracle)
@@ -303,13 +306,16 @@ class _Binder:
     def _strategy_of(self, component: Component) -> Strategy:
         return _STEPS[component.strategy] if component.strategy else self.default
 
-    def _orders(self) -> tuple[list[Order], Placement]:
+    def _orders(self) -> tuple[list[Order], list[Walks], Placement]:
         conjuncts: list[Conjunct] = []
         for condition in self.pattern.conditions:
             if isinstance(condition, Fragment):
                 conjuncts += conjuncts_of(condition, "WHERE", self.names, self.arrays)
         placement = Placement(conjuncts, self.infos, ConjunctBinder(tuple(self.infos), self.rows))
-        orders = orders_of(self.pattern.root, self._strategy_of, self.text)
+        finite, endless = orders_of(self.pattern.root, self._strategy_of, self.text)
+        tracked = self._names_in_conditions(conjuncts)
+        cyclic = [Walks(structure, tracked, self.text) for structure in endless]
+        orders = [*finite, *(order for walks in cyclic for order in walks.orders)]
         for conjunct in conjuncts:
             if not any(conjunct.variables <= order.names for order in orders):
                 names = ", ".join(self.infos[name].label for name in sorted(conjunct.variables))
@@ -323,7 +329,14 @@ class _Binder:
                     component, "WRONG_WITHIN", f"WITHIN of {component.variable.label} counts from the step before it",
                     hint="a window of the whole match stands behind the pattern",
                 )  # fmt: skip
-        return orders, placement
+        return finite, cyclic, placement
+
+    def _names_in_conditions(self, conjuncts: Sequence[Conjunct]) -> frozenset[str]:
+        """Return the variables that decide by their places where a condition sits and what it reads."""
+        for component in components_of(self.pattern.root):
+            if component.until is not None:
+                self._until_condition(component)
+        return frozenset(name for conjunct in (*conjuncts, *self.untils.values()) for name in conjunct.variables)
 
     def _at(self, node: Component | Negation, code: str, message: str, hint: str | None = None) -> BindingError:
         return BindingError(
@@ -359,11 +372,15 @@ class _Binder:
     def _until(self, order: Order, placement: Placement, k: int, node: Component) -> EventTest | None:
         if node.until is None:
             return None
+        return placement.until(self._until_condition(node), order, k)
+
+    def _until_condition(self, node: Component) -> Conjunct:
+        assert node.until is not None
         name = node.variable.name
         if name not in self.untils:
             title = f"UNTIL of {node.variable.label}"
             self.untils[name] = whole_condition(node.until, title, self.names, self.arrays)
-        return placement.until(self.untils[name], order, k)
+        return self.untils[name]
 
     def _gap(
         self, order: Order, placement: Placement, leaf: Leaf, before: frozenset[int], after: frozenset[int]
@@ -391,16 +408,18 @@ def _only_slots(test: EventTest) -> SlotExpression | None:
     return test.slots
 
 
-def _infos(node: EventNode, groups: frozenset[int]) -> dict[str, VariableInfo]:
+def _infos(node: EventNode, groups: frozenset[int], endless: bool = False) -> dict[str, VariableInfo]:
     """Return the variables below a node, in text order."""
     if isinstance(node, Component):
-        return {node.variable.name: VariableInfo(node.variable.label, groups, node.is_loop, False)}
+        return {node.variable.name: VariableInfo(node.variable.label, groups, node.is_loop, False, endless)}
     if isinstance(node, Negation):
-        return {node.variable.name: VariableInfo(node.variable.label, groups, False, True)}
-    inside = groups | {node.span.start} if isinstance(node, Group) and _repeats(node) else groups
+        return {node.variable.name: VariableInfo(node.variable.label, groups, False, True, endless)}
+    assert isinstance(node, Group)
+    inside = groups | {node.span.start} if _repeats(node) else groups
+    endless = endless or (node.quantifier is not None and node.quantifier.maximum is None)
     found: dict[str, VariableInfo] = {}
     for part in parts_of(node):
-        found |= _infos(part, inside)
+        found |= _infos(part, inside, endless)
     return found
 
 

@@ -110,14 +110,46 @@ class EventGap:
 
 @dataclass(frozen=True, slots=True)
 class EventOrder:
-    """Components and, for each, those that come before it; a sequence if all earlier ones do.
+    """Components in the order in which they take their events.
 
-    Only parts of AND under skip-till-any leave an order open: they may interleave.
+    In a sequence each one has its place. Parts of AND under skip-till-any may interleave: such an
+    order is a partial one. A group that repeats without end makes a cyclic order, a graph whose
+    walks are sequences: a component has been copied for all that may come right after it, so that
+    all components right after another one begin alike and differ in nothing but what follows.
+
+    Attributes
+    ----------
+    components
+        The components.
+    before
+        For each those that come before it; in a cyclic order those that may.
+    gaps
+        Negations. In a cyclic order each lists the components right before and right after it.
+    following
+        In a cyclic order, for each component those that may come right after it: none behind the last.
     """
 
     components: tuple[EventComponent, ...]
     before: tuple[frozenset[int], ...]
     gaps: tuple[EventGap, ...] = ()
+    following: tuple[frozenset[int], ...] | None = None
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether the last component that took an event tells what may come next: no parts interleave."""
+        places = range(len(self.components))
+        return self.following is not None or all(self.before[k] == frozenset(range(k)) for k in places)
+
+    @property
+    def first(self) -> frozenset[int]:
+        """The components that may take the first event."""
+        return frozenset(k for k, before in enumerate(self.before) if not before)
+
+    def after(self, component: int) -> frozenset[int]:
+        """Return what may come right after a component, in an order that is sequential."""
+        if self.following is not None:
+            return self.following[component]
+        return frozenset({component + 1} if component + 1 < len(self.components) else ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,12 +36,15 @@ class VariableInfo:
         The repeated groups around it.
     is_loop
         Whether it repeats by itself or is written with ``[]``.
+    is_endless
+        Whether a group around it repeats without end.
     """
 
     label: str
     groups: frozenset[int]
     is_loop: bool
     is_negated: bool
+    is_endless: bool = False
 
     @property
     def is_array(self) -> bool:
@@ -256,8 +259,9 @@ class Placement:
             return "current"
         spot = self._spot(reference, order, negation.rounds)
         copies = _copies(order, reference.variable)
-        if reference.form == "each" and spot not in (None, copies[-1]):
-            if spot == copies[0]:
+        is_endless = self.variables[reference.variable].is_endless
+        if reference.form == "each" and (is_endless or spot not in (None, copies[-1])):
+            if spot == copies[0] and not is_endless:
                 return "first"
             raise conjunct.error(
                 "UNSUPPORTED_CONDITION",
@@ -344,10 +348,12 @@ def joined(tests: Iterable[Tested]) -> EventTest:
     """Return tests that must all hold as one."""
     bits: dict[int, None] = {}
     slots: SlotExpression | None = None
+    seen: set[SlotExpression] = set()
     for test in tests:
         if test.bit is not None:
             bits[test.bit] = None
-        elif test.slots is not None:
+        elif test.slots is not None and test.slots not in seen:
+            seen.add(test.slots)
             slots = test.slots if slots is None else Logic("and", slots, test.slots)
     return EventTest(tuple(bits), slots)
 

@@ -416,7 +416,15 @@ ERRORS: list[tuple[str, dict[str, Any], str, str | None, str | None, str | None]
     ("SEQ(~(B b), A a)", {}, "MISSING_WITHIN", "PATTERN", "~(B b)", "WITHIN"),
     ("SEQ(A a, ~B b, C? c)", {}, "MISSING_WITHIN", "PATTERN", "~B b", "WITHIN"),
     ("SEQ(A a WITHIN 3, B b)", {}, "WRONG_WITHIN", "PATTERN", "A a WITHIN 3", "step before"),
-    ("SEQ(SEQ(A a)+, B b)", {}, "UNBOUNDED_GROUP", "PATTERN", "+", "SEQ(…){1,5}"),
+    ("SEQ(SEQ(A? a, ~N n)+, B b)", {}, "UNBOUNDED_GROUP", "PATTERN", "+", "a round of a group that repeats"),
+    (
+        "SEQ(AND(A+ a[], B b), SEQ(C c){2,})", {"strategy": "skip_till_any_match"}, "UNBOUNDED_GROUP", "PATTERN",
+        "{2,}", "SEQ(…){2,5}",
+    ),
+    (
+        "SEQ(SEQ(A a, ~N n, B b)+) WHERE n.v > a.v", {}, "UNSUPPORTED_CONDITION", "WHERE", "a.v",
+        "a round in the middle",
+    ),
     ("AND(A a, B b, C c, D d, E e, F f)", {}, "PATTERN_TOO_LARGE", "PATTERN", None, "500"),
     ("AND(AND(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j), K k)", {}, "PATTERN_TOO_LARGE", "PATTERN",
      None, "500"),
