@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sparkcep.engine.event_output import EventOutput, KeptRows, ties
+from sparkcep.engine.event_output import EventOutput
 from sparkcep.engine.events import EventMatches
+from sparkcep.engine.kept_rows import KeptRows, ties
 from sparkcep.engine.matches import MatchLabel
 from sparkcep.logical.outputs import Collected, Gathered, Numbered, OutputRows
 from sparkcep.logical.slots import ALL_ROWS, RowSet
@@ -76,7 +77,7 @@ def test_events_of_several_batches_and_matches_that_share_them() -> None:
 def test_rows_are_let_go_by_batches() -> None:
     out = output()
     rows = kept(out, table(0, 3), table(3, 3))
-    rows.let_go(4)
+    rows.let_go(4, np.empty(0, np.int64))
     assert rows.value(1, "x") is None
     assert rows.value(4, "x") == 4
     assert next(out.batches(matches(([3, 5], [0, 1])), rows)).column("a").to_pylist() == [3]
