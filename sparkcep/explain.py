@@ -67,7 +67,7 @@ def _events_text(pattern: EventPattern, events: LogicalEvents, decision: Decisio
     for number, order in enumerate(events.orders, 1):
         lines.append(f"Order {number} of {len(events.orders)}:")
         for i, component in enumerate(order.components):
-            lines += told.component(i, component, order.before[i])
+            lines += told.component(i, component, order)
         for gap in order.gaps:
             lines += told.gap(gap, order)
     return lines
@@ -80,11 +80,15 @@ class _TestText:
         self.labels = [variable.label for variable in events.variables]
         self.slots = SlotText(self.labels, events.operands, texts)
 
-    def component(self, index: int, component: EventComponent, before: frozenset[int]) -> list[str]:
+    def component(self, index: int, component: EventComponent, order: EventOrder) -> list[str]:
         """Tell a component: how many events it takes, which, and what may be passed over before it."""
         most = "" if component.most is None else component.most
         times = f"{{{component.least},{most}}}" if component.is_loop else ""
-        behind = "" if before == frozenset(range(index)) else f", behind {sorted(before) or 'nothing'}"
+        behind, before = "", order.before[index]
+        if order.following is not None:
+            behind = f", then {' or '.join(map(str, sorted(order.after(index)))) or 'the end'}"
+        elif before != frozenset(range(index)):
+            behind = f", behind {sorted(before) or 'nothing'}"
         window = f", {within_text(component.within)} of the step before" if component.within else ""
         lines = [f"   {index}: {self.labels[component.variable]}{times} ({component.strategy}{behind}{window})"]
         lines.append(f"      begin: {self._test(component.begin)}")
@@ -98,13 +102,16 @@ class _TestText:
 
     def gap(self, gap: EventGap, order: EventOrder) -> list[str]:
         """Tell a negation and the components around it."""
-        before = _listed(self.labels[order.components[i].variable] for i in sorted(gap.before)) or "the start"
-        after = _listed(self.labels[order.components[i].variable] for i in sorted(gap.after)) or "the end"
+        before = self._named(order, gap.before) or "the start"
+        after = self._named(order, gap.after) or "the end"
         window = f", {within_text(gap.within)}" if gap.within else ""
         return [
             f"   no {self.labels[gap.variable]} between {before} and {after}{window}",
             f"      witness: {self._test(gap.witness)}",
         ]
+
+    def _named(self, order: EventOrder, places: Iterable[int]) -> str:
+        return _listed(dict.fromkeys(self.labels[order.components[i].variable] for i in sorted(places)))
 
     def _test(self, test: EventTest) -> str:
         parts = [f"bit {bit}" for bit in test.bits]

@@ -202,7 +202,7 @@ def _part(draft: Draft, scope: Declared) -> str:
     if not draft.one_in(8):
         return _component(draft, scope)
     kind = draft.choose("SEQ", "OR", "AND")
-    repeat = str(draft.choose("", "", "?", "{2}", "{1,2}", "+"))
+    repeat = str(draft.choose("", "", "?", "{2}", "{1,2}", "+", "+", "*", "{2,}"))
     inner = Declared("", False, False, scope.repeated or repeat not in ("", "?"), scope.branch, scope.parallel)
     return _group(draft, kind, inner, 2) + repeat
 
