@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.event_backtracker import Backtracker
 from benchmarks.jobs import Scale
-from benchmarks.race import Timing, line_through
+from benchmarks.race import Timing, line_through, paired_ratio
 from benchmarks.report import Result
 from benchmarks.sase import Query, Stock, stock
 from sparkcep.engine import run_lists as lists
@@ -68,24 +68,19 @@ class KernelRun:
 Runs = Mapping[str, tuple[Query, EventRows, bool]]
 
 
-def timed_kernels(runs: Runs, repeats: int, passes: int = 1) -> tuple[dict[str, Timing], dict[str, KernelRun]]:
-    """Run the kernel in turns, each time with a new matcher; return processor times and the last runs.
-
-    A repetition is the mean of so many passes, where one alone is too short to be timed.
-    """
+def timed_kernels(runs: Runs, repeats: int) -> tuple[dict[str, Timing], dict[str, KernelRun]]:
+    """Run the kernel in turns, each time with a new matcher; return processor times and the last runs."""
     timings, last = {name: Timing() for name in runs}, {}
     for round_number in range(-1, repeats):
         for name in list(runs) if round_number % 2 else list(runs)[::-1]:
             query, rows, merges = runs[name]
-            seconds = 0.0
-            for _ in range(passes):
-                last[name] = KernelRun(query, rows, merges=merges)
-                gc.collect()
-                begin = time.process_time()
-                last[name].run()
-                seconds += time.process_time() - begin
+            last[name] = KernelRun(query, rows, merges=merges)
+            gc.collect()
+            begin = time.process_time()
+            last[name].run()
+            seconds = time.process_time() - begin
             if round_number >= 0:
-                timings[name].seconds.append(seconds / passes)
+                timings[name].seconds.append(seconds)
     return timings, last
 
 
@@ -120,20 +115,21 @@ def runs(scale: Scale) -> Result:
 def merging(scale: Scale) -> Result:
     """Measure what merging equal runs saves (the paper's experiment 6, Tables 2 and 3)."""
     result = _result("merging", "Merging equal runs, p1 s3: time of the kernel, matches not constructed", scale)
-    result.settings["passes"] = PASSES
+    # A run is short next to the moods of a shared processor: many runs, and each is compared with its neighbour.
+    result.settings["repeats"] = scale.repeats * PASSES
     stream = stock(scale.rows)
     queries = {window: Query("p1", "s3", window) for window in WINDOWS}
     pairs: dict[str, tuple[Query, EventRows, bool]] = {}
     for window, query in queries.items():
         rows = query.rows(stream)
         pairs[f"{window} merged"], pairs[f"{window} apart"] = (query, rows, True), (query, rows, False)
-    timings, last = timed_kernels(pairs, scale.repeats, PASSES)
+    timings, last = timed_kernels(pairs, scale.repeats * PASSES)
     for window, query in queries.items():
         names = f"{window} merged", f"{window} apart"
         merged, apart = (timings[name] for name in names)
         merged_steps, steps = (last[name].visits for name in names)
         (matches,) = {count_of(query, stream, merges=merges) for merges in (True, False)}
-        ratio = apart.median / merged.median
+        ratio = paired_ratio(apart, merged)
         result.records.append(
             {
                 "events": window,
