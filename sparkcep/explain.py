@@ -108,6 +108,8 @@ class _TestText:
         return [
             f"   no {self.labels[gap.variable]} between {before} and {after}{window}",
             f"      witness: {self._test(gap.witness)}",
+            *(f"      {self.labels[v]}: the last one before it" for v in sorted(gap.own_before)),
+            *(f"      {self.labels[v]}: the first one behind it" for v in sorted(gap.own_after)),
         ]
 
     def _named(self, order: EventOrder, places: Iterable[int]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sparkcep.engine.compiled import compiled, inlined
 from sparkcep.engine.event_code import Vectors, condition_holds, update_vector
-from sparkcep.engine.event_tables import EVENTS, NO_WINDOW, RunTables, in_own_window, in_window
+from sparkcep.engine.event_tables import BEFORE, BEHIND, EVENTS, NO_WINDOW, RunTables, in_own_window, in_window
 from sparkcep.engine.match_listing import Listing
 from sparkcep.engine.matches import Float64s, Int64s, UInt64s
 from sparkcep.engine.runs_kernel import Input
@@ -61,10 +61,12 @@ def judge(
         for gap in range(tables.gaps.quick.shape[0]):
             if tables.gaps.quick[gap] or tables.gaps.order[gap] != listing.order[match]:
                 continue
-            if tables.gaps.test[gap] >= 0 and not replayed:
-                _replay(tables, given, vectors, initial_nulls[0], listing, match, tables.gaps.is_sequential[gap])
+            if tables.gaps.has_own[gap]:
+                replayed = False  # what it reads depends on where in the match it is
+            elif tables.gaps.test[gap] >= 0 and not replayed:
+                _replay(tables, given, vectors, initial_nulls[0], listing, match, gap, 0)
                 replayed = True
-            verdict = _judge_gap(tables, given, vectors, listing, match, gap)
+            verdict = _judge_gap(tables, given, vectors, initial_nulls[0], listing, match, gap)
             verdicts[match] = min(verdicts[match], verdict) if verdict == DROPPED else max(verdicts[match], verdict)
             if verdict == DROPPED:
                 break
@@ -74,24 +76,42 @@ def judge(
 
 @inlined
 def _replay(
-    tables: RunTables, given: Input, vectors: Vectors, nulls: np.uint64, listing: Listing, match: int, sequential: bool
+    tables: RunTables,
+    given: Input,
+    vectors: Vectors,
+    nulls: np.uint64,
+    listing: Listing,
+    match: int,
+    gap: int,
+    behind: int,
 ) -> None:
-    """Let run 1 take the events of a match, so that its vector holds all values."""
+    """Let run 1 take the events of a match: its vector then holds what a gap right before event `behind` reads."""
     vectors.nulls[1] = nulls
     for slot in range(vectors.integers.shape[1]):
         vectors.integers[1, slot] = 0
-    components = tables.components
+    components, done = tables.components, np.uint64(0)
     seen, previous = np.int64(0), np.int64(-1)
     for event in range(listing.offsets[match], listing.offsets[match + 1]):
         component = np.int64(listing.components[event])
         bit = np.int64(1) << np.int64(components.local[component])
-        takes = (components.is_loop[component] and component == previous) if sequential else seen & bit != 0
+        takes = (
+            (components.is_loop[component] and component == previous)
+            if tables.gaps.is_sequential[gap]
+            else seen & bit != 0
+        )
         seen |= bit
         previous = component
         side = 2 if takes else 0
         first, last = components.updates[component, side], components.updates[component, side + 1]
         row = listing.rows[event]
-        update_vector(tables.updates, first, last, given.operands, vectors, 1, row, row)
+        for at in range(first, last):
+            slot = np.uint64(tables.updates[at, 1])
+            own = tables.gaps.own[gap, tables.updates[at, 1]]
+            is_known = (done >> slot) & np.uint64(1) != np.uint64(0)
+            if (own == BEFORE and event >= behind) or (own == BEHIND and (event < behind or is_known)):
+                continue
+            done |= np.uint64(1) << slot
+            update_vector(tables.updates, at, at + 1, given.operands, vectors, 1, row, row)
 
 
 @inlined
@@ -119,11 +139,15 @@ def _ends_with(tables: RunTables, listing: Listing, match: int, gap: int) -> boo
 
 
 @inlined
-def _judge_gap(tables: RunTables, given: Input, vectors: Vectors, listing: Listing, match: int, gap: int) -> int:
+def _judge_gap(
+    tables: RunTables, given: Input, vectors: Vectors, nulls: np.uint64, listing: Listing, match: int, gap: int
+) -> int:
     gaps, first, last = tables.gaps, listing.offsets[match], listing.offsets[match + 1]
     if gaps.leads[gap]:
         if not _starts_with(tables, listing, match, gap):
             return KEPT
+        if gaps.has_own[gap]:
+            _replay(tables, given, vectors, nulls, listing, match, gap, first)
         return _judge_start(tables, given, vectors, listing.rows[first], listing.rows[last - 1], gap)
     if gaps.trails[gap] and not _ends_with(tables, listing, match, gap):
         return KEPT
@@ -132,11 +156,15 @@ def _judge_gap(tables: RunTables, given: Input, vectors: Vectors, listing: Listi
         for event in range(first, last):
             if gaps.after[gap, listing.components[event]]:
                 following = min(following, listing.rows[event])
+        if gaps.has_own[gap]:
+            _replay(tables, given, vectors, nulls, listing, match, gap, last)
         return _judge_between(tables, given, vectors, listing, match, gap, previous, following)
     for event in range(first, last - 1):
         # A loop that goes on keeps its component: a gap lies where one component ends and the next one begins.
         if gaps.before[gap, listing.components[event]] and gaps.after[gap, listing.components[event + 1]]:
             previous, following = listing.rows[event], listing.rows[event + 1]
+            if gaps.has_own[gap]:
+                _replay(tables, given, vectors, nulls, listing, match, gap, event + 1)
             verdict = _judge_between(tables, given, vectors, listing, match, gap, previous, following)
             if verdict != KEPT:
                 return verdict

@@ -14,6 +14,7 @@ Int8s: TypeAlias = npt.NDArray[np.int8]
 
 STRICT, PARTITION, NEXT, ANY = range(4)
 NO_WINDOW, WHOLE, FLOAT, EVENTS = range(4)
+ANYWHERE, BEFORE, BEHIND = range(3)
 
 
 class Window(NamedTuple):
@@ -108,6 +109,10 @@ class Gaps(NamedTuple):
         Own time.
     edge
         Slot with the position of the last event before it; quick ones only.
+    own : int8[g, slots]
+        What the witness reads in a slot: ANYWHERE, the last event BEFORE the gap, or the first one BEHIND it.
+    has_own
+        Whether there is such a slot.
     """
 
     order: Int32s
@@ -121,6 +126,8 @@ class Gaps(NamedTuple):
     is_sequential: Bools
     windows: Windows
     edge: Int32s
+    own: Int8s
+    has_own: Bools
 
 
 class Edges(NamedTuple):

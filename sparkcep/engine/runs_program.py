@@ -18,12 +18,16 @@ from sparkcep.engine.event_code import ConditionCode
 from sparkcep.engine.event_slots import EventCode, RunSlot
 from sparkcep.engine.event_tables import (
     ANY,
+    ANYWHERE,
+    BEFORE,
+    BEHIND,
     NEXT,
     PARTITION,
     STRICT,
     Components,
     Edges,
     Gaps,
+    Int8s,
     RunTables,
     States,
     Window,
@@ -173,7 +177,9 @@ class _Compiler:
                     np.int32,
                 ),
             ),
-            gaps=gaps._replace(edge=np.array([self._place(self._edge(g)) for g in range(len(self.gaps))], np.int32)),
+            gaps=gaps._replace(
+                edge=np.array([self._place(self._edge(g)) for g in range(len(self.gaps))], np.int32), own=self._own()
+            ),
             updates=updates,
             window=no_window() if whole is None else self._window(whole),
             has_until=bool(components.has_until.any()),
@@ -266,6 +272,8 @@ class _Compiler:
             is_sequential=np.array([self.events.orders[o].is_sequential for o, _ in self.gaps], np.bool_),
             windows=self._windows(gap.within for gap in listed),
             edge=np.empty(0, np.int32),
+            own=np.empty((0, 0), np.int8),
+            has_own=np.array([bool(gap.own_before or gap.own_after) for gap in listed], np.bool_),
         )
 
     def _sides(self, listed: Iterable[tuple[int, frozenset[int]]]) -> Bools:
@@ -273,6 +281,16 @@ class _Compiler:
         found = np.zeros((len(self.gaps), len(self.components)), np.bool_)
         for g, (o, members) in enumerate(listed):
             found[g, [self.first_of[o] + k for k in sorted(members)]] = True
+        return found
+
+    def _own(self) -> Int8s:
+        """Return where the witness of a negation looks for the last event of a variable, by slots."""
+        found = np.full((len(self.gaps), len(self.code.slots)), ANYWHERE, np.int8)
+        for g, (_, gap) in enumerate(self.gaps):
+            for slot, place in self.code.slots.items():
+                if slot.kind == "last":
+                    found[g, place] = BEFORE if slot.of in gap.own_before else found[g, place]
+                    found[g, place] = BEHIND if slot.of in gap.own_after else found[g, place]
         return found
 
     def _edges_of(self, o: int, state: frozenset[int]) -> list[OrderEdge]:

@@ -393,12 +393,15 @@ class _Binder:
                 hint=f"WITHIN behind the pattern, or ~({node.type_name} {node.variable.label}) WITHIN 10 minutes",
             )  # fmt: skip
         witness = placement.witness(order, leaf)
+        read = placement.read_in_round(order, leaf).items() if order.is_sequence else ()
         return EventGap(
             variable=self.names.variables.index(leaf.name),
             before=before,
             after=after,
             witness=EventTest((*self._type_bits(node), *witness.bits), witness.slots),
             within=self._window(node.within),
+            own_before=frozenset(self.names.variables.index(name) for name, spot in read if spot in before),
+            own_after=frozenset(self.names.variables.index(name) for name, spot in read if spot in after),
         )
 
 
@@ -408,18 +411,16 @@ def _only_slots(test: EventTest) -> SlotExpression | None:
     return test.slots
 
 
-def _infos(node: EventNode, groups: frozenset[int], endless: bool = False) -> dict[str, VariableInfo]:
+def _infos(node: EventNode, groups: frozenset[int]) -> dict[str, VariableInfo]:
     """Return the variables below a node, in text order."""
     if isinstance(node, Component):
-        return {node.variable.name: VariableInfo(node.variable.label, groups, node.is_loop, False, endless)}
+        return {node.variable.name: VariableInfo(node.variable.label, groups, node.is_loop, False)}
     if isinstance(node, Negation):
-        return {node.variable.name: VariableInfo(node.variable.label, groups, False, True, endless)}
-    assert isinstance(node, Group)
-    inside = groups | {node.span.start} if _repeats(node) else groups
-    endless = endless or (node.quantifier is not None and node.quantifier.maximum is None)
+        return {node.variable.name: VariableInfo(node.variable.label, groups, False, True)}
+    inside = groups | {node.span.start} if isinstance(node, Group) and _repeats(node) else groups
     found: dict[str, VariableInfo] = {}
     for part in parts_of(node):
-        found |= _infos(part, inside, endless)
+        found |= _infos(part, inside)
     return found
 
 

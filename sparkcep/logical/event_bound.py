@@ -99,6 +99,9 @@ class EventGap:
         The test on an event that forbids the match.
     within
         Its own time, from the last event before it.
+    own_before, own_after
+        Variables of its round: in the witness their last event stands for the last one before the gap, or for
+        the first one behind it.
     """
 
     variable: int
@@ -106,6 +109,8 @@ class EventGap:
     after: frozenset[int]
     witness: EventTest
     within: Within | None = None
+    own_before: frozenset[int] = frozenset()
+    own_after: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

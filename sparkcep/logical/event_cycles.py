@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from sparkcep.logical.event_bound import EventComponent, EventGap, EventOrder
-from sparkcep.logical.event_orders import Block, Cycle, Leaf, Order, Rounds, Structure, too_large
+from sparkcep.logical.event_orders import Block, Cycle, Leaf, Order, Structure, too_large
 from sparkcep.syntax.event_pattern import Component
 
 MOST_COPIES = 500
@@ -26,12 +26,24 @@ _Node = TypeVar("_Node", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
+class _Absent:
+    """A negation: how many cycles are around it, and whether their rounds are those of what it stands behind."""
+
+    leaf: Leaf
+    depth: int
+    is_behind: bool = False
+
+
+_Absents = tuple[_Absent, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Fragment:
     """A part of the layout: where it may begin and end, with the negations before and behind."""
 
-    entries: tuple[tuple[tuple[Leaf, ...], int], ...]
-    exits: tuple[tuple[int, tuple[Leaf, ...]], ...]
-    through: tuple[Leaf, ...] | None = None
+    entries: tuple[tuple[_Absents, int], ...]
+    exits: tuple[tuple[int, _Absents], ...]
+    through: _Absents | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +62,7 @@ class _Step:
 
     source: int
     target: int
-    gaps: tuple[Leaf, ...]
+    gaps: _Absents
     kept: int
     again: bool
 
@@ -68,7 +80,7 @@ class _Unrolled:
     def _laid_out(self, structure: Structure, cycles: tuple[int, ...]) -> _Fragment:
         if isinstance(structure, Leaf):
             if not isinstance(structure.node, Component):
-                return _Fragment((), (), (structure,))
+                return _Fragment((), (), (_Absent(structure, len(cycles)),))
             if len(self.leaves) >= MOST_COPIES:
                 raise too_large(self.text)
             self.leaves.append(structure)
@@ -105,7 +117,11 @@ class _Unrolled:
 
     def _connect(self, one: _Fragment, other: _Fragment, kept: int, again: bool) -> None:
         for (source, behind), (before, target) in itertools.product(one.exits, other.entries):
-            self.steps.append(_Step(source, target, behind + before, kept, again))
+            self.steps.append(_Step(source, target, _behind(behind) + before, kept, again))
+
+
+def _behind(absents: _Absents) -> _Absents:
+    return tuple(_Absent(absent.leaf, absent.depth, True) for absent in absents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +130,9 @@ class _Place:
 
     position: int
     earlier: frozenset[str]
-    gaps: tuple[Leaf, ...]
+    gaps: _Absents
     later: frozenset[str] = frozenset()
-    closing: tuple[Leaf, ...] = ()
+    closing: _Absents = ()
 
 
 @dataclass(slots=True)
@@ -193,7 +209,7 @@ class Walks:
         for place in graph.following:
             for position, gaps in self.layout.whole.exits:
                 if position == place.position:
-                    last = _Place(place.position, place.earlier, place.gaps, frozenset(), gaps)
+                    last = _Place(place.position, place.earlier, place.gaps, frozenset(), _behind(gaps))
                     pending.append((place, last, None))
         preceding = graph.preceding
         while pending:
@@ -234,26 +250,34 @@ class Walks:
     def _order(self, walk: Sequence[_Place]) -> Order:
         """Return a walk as an order, each component in its rounds."""
         leaves: list[Leaf] = []
-        rounds: list[int] = []
-        for place, previous in zip(walk, [None, *walk], strict=False):
-            cycles = self.layout.cycles[place.position]
-            if previous is None:
-                rounds = [0] * len(cycles)
-            else:
-                step = self.graph.following[previous][place]
-                rounds = rounds[: step.kept] + ([rounds[step.kept] + 1] if step.again else [])
-                rounds += [0] * (len(cycles) - len(rounds))
-            own: Rounds = frozenset(zip(cycles, rounds, strict=True))
-            leaf = self.layout.leaves[place.position]
-            leaves.append(Leaf(leaf.node, leaf.rounds | own))
+        gaps: list[tuple[Leaf, int]] = []
+        rounds: list[tuple[int, int]] = []
+        for count, place in enumerate(walk):
+            earlier, rounds = rounds, self._rounds(walk[count - 1] if count else None, place, rounds)
+            gaps += [
+                (_in_rounds(each.leaf, (earlier if each.is_behind else rounds)[: each.depth]), count)
+                for each in place.gaps
+            ]
+            leaves.append(_in_rounds(self.layout.leaves[place.position], rounds))
         count = len(leaves)
-        gaps = [(gap, place) for place, each in enumerate(walk) for gap in each.gaps]
-        gaps += [(gap, count) for gap in walk[-1].closing]
+        gaps += [(_in_rounds(each.leaf, rounds[: each.depth]), count) for each in walk[-1].closing]
         return Order(
             tuple(leaves),
             tuple(frozenset(range(place)) for place in range(count)),
             tuple((gap, frozenset(range(place)), frozenset(range(place, count))) for gap, place in gaps),
         )
+
+    def _rounds(self, previous: _Place | None, place: _Place, rounds: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return the cycles around a place and the round of each, given those of the place before."""
+        cycles = self.layout.cycles[place.position]
+        if previous is None:
+            return [(cycle, 0) for cycle in cycles]
+        step = self.graph.following[previous][place]
+        found = rounds[: step.kept]
+        if step.again:
+            cycle, number = rounds[step.kept]
+            found.append((cycle, number + 1))
+        return found + [(cycle, 0) for cycle in cycles[len(found) :]]
 
     # -- the bound order ---------------------------------------------------------------------------
 
@@ -278,7 +302,7 @@ class Walks:
     def _told(self, walk: Sequence[_Place], order: EventOrder) -> dict[_Place, _Told]:
         by_place: dict[int, list[EventGap]] = {}
         for gap in order.gaps:
-            bare = EventGap(gap.variable, frozenset(), frozenset(), gap.witness, gap.within)
+            bare = replace(gap, before=frozenset(), after=frozenset())
             by_place.setdefault(len(gap.before), []).append(bare)
         found: dict[_Place, _Told] = {}
         for k, place in enumerate(walk):
@@ -304,6 +328,10 @@ class _Told:
         """What decides whether an event begins it."""
         leave = None if self.component.is_loop else self.component.leave
         return (self.component.variable, self.component.strategy, self.component.begin, self.component.within, leave)
+
+
+def _in_rounds(leaf: Leaf, rounds: Iterable[tuple[int, int]]) -> Leaf:
+    return Leaf(leaf.node, leaf.rounds | frozenset(rounds))
 
 
 def _nearest(roots: Iterable[_Node], edges: Mapping[_Node, Iterable[_Node]]) -> dict[_Node, _Node | None]:
@@ -392,8 +420,8 @@ def _cyclic_order(following: Mapping[int, frozenset[int]], told: Mapping[int, _T
             gaps[gap, before[k]] = gaps.get((gap, before[k]), frozenset()) | {k}
         for gap in dict.fromkeys(told[node].closing):
             closing[gap] = closing.get(gap, frozenset()) | {k}
-    bound = [EventGap(g.variable, b, a, g.witness, g.within) for (g, b), a in gaps.items()]
-    bound += [EventGap(g.variable, b, frozenset(), g.witness, g.within) for g, b in closing.items()]
+    bound = [replace(gap, before=behind, after=ahead) for (gap, behind), ahead in gaps.items()]
+    bound += [replace(gap, before=behind) for gap, behind in closing.items()]
     components = tuple(told[node].component for node in listed)
     return EventOrder(components, _ancestors(after), tuple(bound), after)
 

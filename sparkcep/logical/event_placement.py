@@ -36,15 +36,12 @@ class VariableInfo:
         The repeated groups around it.
     is_loop
         Whether it repeats by itself or is written with ``[]``.
-    is_endless
-        Whether a group around it repeats without end.
     """
 
     label: str
     groups: frozenset[int]
     is_loop: bool
     is_negated: bool
-    is_endless: bool = False
 
     @property
     def is_array(self) -> bool:
@@ -127,6 +124,16 @@ class Placement:
                 sights = [self._seen_by_witness(conjunct, r, order, negation) for _, r in conjunct.references]
                 tests.append(self._test(conjunct, sights))
         return joined(tests)
+
+    def read_in_round(self, order: Order, negation: Leaf) -> dict[str, int]:
+        """Return the components that a witness reads because they are in its round, by name."""
+        found: dict[str, int] = {}
+        for conjunct in self.applicable(order):
+            for _, reference in conjunct.references if negation.name in conjunct.variables else ():
+                if reference.form == "each" and self.variables[reference.variable].groups:
+                    spot = self._spot(reference, order, negation.rounds)
+                    found |= {} if spot is None else {reference.variable: spot}
+        return found
 
     def until(self, conjunct: Conjunct, order: Order, own: int) -> EventTest:
         """Return the test that ends a loop: it reads what was taken, and columns of the event under test."""
@@ -259,9 +266,8 @@ class Placement:
             return "current"
         spot = self._spot(reference, order, negation.rounds)
         copies = _copies(order, reference.variable)
-        is_endless = self.variables[reference.variable].is_endless
-        if reference.form == "each" and (is_endless or spot not in (None, copies[-1])):
-            if spot == copies[0] and not is_endless:
+        if reference.form == "each" and spot not in (None, copies[-1]) and not order.is_sequence:
+            if spot == copies[0]:
                 return "first"
             raise conjunct.error(
                 "UNSUPPORTED_CONDITION",
