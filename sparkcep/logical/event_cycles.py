@@ -16,10 +16,11 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from sparkcep.logical.event_bound import EventComponent, EventGap, EventOrder
-from sparkcep.logical.event_orders import Block, Cycle, Leaf, Order, Structure, too_large
+from sparkcep.logical.event_orders import MOST_ORDERS, Block, Cycle, Leaf, Order, Structure, too_large
 from sparkcep.syntax.event_pattern import Component
 
-MOST_COPIES = 500
+MOST_COPIES = MOST_ORDERS
+COPIES = "copies of components in rounds without end"
 # Stands for a component of any name: whether there is one before, whether there is one behind.
 _SOME = ""
 _Node = TypeVar("_Node", bound=Hashable)
@@ -82,7 +83,7 @@ class _Unrolled:
             if not isinstance(structure.node, Component):
                 return _Fragment((), (), (_Absent(structure, len(cycles)),))
             if len(self.leaves) >= MOST_COPIES:
-                raise too_large(self.text)
+                raise too_large(self.text, COPIES)
             self.leaves.append(structure)
             self.cycles.append(cycles)
             place = len(self.leaves) - 1
@@ -229,7 +230,7 @@ class Walks:
 
     def _check_size(self, size: int) -> None:
         if size >= MOST_COPIES:
-            raise too_large(self.text)
+            raise too_large(self.text, COPIES)
 
     # -- walks -------------------------------------------------------------------------------------
 

@@ -210,11 +210,11 @@ def _limited(found: Iterable[_Found], text: str | None) -> list[_Found]:
     return listed
 
 
-def too_large(text: str | None) -> BindingError:
-    """Return the error for a pattern that stands for too many sequences."""
+def too_large(text: str | None, what: str = "sequences") -> BindingError:
+    """Return the error for a pattern that stands for too many sequences, or copies of components."""
     return BindingError(
         "PATTERN_TOO_LARGE",
-        f"the pattern stands for more than {MOST_ORDERS} sequences",
+        f"the pattern stands for more than {MOST_ORDERS} {what}",
         clause="PATTERN",
         text=text,
         hint="fewer parts in AND, fewer optional parts, or smaller {n,m} of groups",

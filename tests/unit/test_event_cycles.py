@@ -85,3 +85,4 @@ def test_too_many_copies_are_refused() -> None:
     with pytest.raises(BindingError) as caught:
         bound("SEQ(OR(A a, B b, C c, D d, E e)+) WHERE a[1].v > b[1].v AND c[1].v > d[1].v AND e.v > d[1].v")
     assert caught.value.code == "PATTERN_TOO_LARGE"
+    assert "copies" in str(caught.value)
