@@ -89,7 +89,7 @@ def put_run(pools: Pools, rules: Rules, control: Int64s, states: int, run: int) 
             other = pools.table[at]
             if other == REMOVED and reused < 0:
                 reused = at
-            if other >= 0 and _equal(runs, pools.vectors, run, other):
+            if other >= 0 and is_equal(runs, pools.vectors, run, other):
                 node = control[NODES]
                 add_union(pools.nodes, node, runs.tip[other], runs.tip[run])
                 control[NODES] += 1
@@ -121,7 +121,8 @@ def hash_run(runs: Runs, vectors: Vectors, run: int) -> np.uint64:
 
 
 @inlined
-def _equal(runs: Runs, vectors: Vectors, one: int, other: int) -> bool:
+def is_equal(runs: Runs, vectors: Vectors, one: int, other: int) -> bool:
+    """Tell whether two runs may do the same from now on."""
     if runs.state[one] != runs.state[other] or runs.class_of[one] != runs.class_of[other]:
         return False
     if runs.mode[one] != runs.mode[other] or vectors.nulls[one] != vectors.nulls[other]:

@@ -77,7 +77,7 @@ class RunPools:
                 place,
             ),
             Vectors(integers, integers.view(np.float64), np.zeros(runs, np.uint64)),
-            new_nodes(4 * runs),
+            new_nodes(16 * runs),
             np.full(self.states, -1, np.int64),
             np.full(8 * runs, lists.EMPTY, np.int64),
             np.empty((4, 2 * runs), np.int64),

@@ -48,6 +48,7 @@ from sparkcep.engine.run_lists import (
     Pools,
     Rules,
     free_run,
+    is_equal,
     new_run,
     put_run,
 )
@@ -210,6 +211,9 @@ def _visit(
             outcome = _try_edges(tables, given, rules, pools, control, state, class_of, run, row, mode, stopped)
             if not at_start and tables.states.is_sequence[state]:
                 mode = _mode_after(tables, state, runs.leaves[run], mode, outcome)
+        if rules.merges and alive and mode == 0 and not at_start and _continues(pools, control, run):
+            _continue(pools, control, run)
+            mode, stopped = runs.mode[run], runs.stopped[run]
         if not at_start and (not alive or mode != runs.mode[run] or stopped != runs.stopped[run]):
             if previous < 0:
                 pools.heads[class_of * states + state] = following
@@ -234,6 +238,24 @@ def _put_pending(pools: Pools, rules: Rules, control: Int64s, states: int) -> No
         following = pools.runs.following[run]
         put_run(pools, rules, control, states, run)
         run = following
+
+
+@inlined
+def _continues(pools: Pools, control: Int64s, run: int) -> bool:
+    """Tell whether the newest run that waits to be put in has grown out of a run and is equal to it."""
+    runs, new = pools.runs, control[PENDING]
+    if new < 0 or pools.nodes.left[runs.tip[new]] != runs.tip[run]:
+        return False
+    return is_equal(runs, pools.vectors, new, run)
+
+
+@inlined
+def _continue(pools: Pools, control: Int64s, run: int) -> None:
+    """Let a run that would end go on as the newest one that waits: it keeps its places in list and table."""
+    runs, new = pools.runs, control[PENDING]
+    control[PENDING] = runs.following[new]
+    runs.tip[run] = runs.tip[new]
+    free_run(pools, control, new)
 
 
 @inlined
