@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
@@ -15,6 +15,7 @@ from sparkcep.errors import BindingError
 from sparkcep.explain import explained_events
 from sparkcep.logical.event_binder import bind_events
 from sparkcep.logical.event_bound import LogicalEvents
+from sparkcep.logical.implied_keys import implied_keys
 from sparkcep.logical.outputs import OutputRows
 from sparkcep.planning.planner import choose_for_events
 from sparkcep.planning.plans import Decision, Options
@@ -59,7 +60,7 @@ class EventPlan:
     def __init__(self, source: Source, clause: EventClause, options: Options) -> None:
         self._source = source
         self._clause = clause
-        self.events = _bound(source, clause)
+        self.events = _with_implied_keys(_bound(source, clause), source, clause)
         measured = _measuring_clause(self.events, clause)
         self.prepared = Preparation(source, self.events.match, self.events, measured).prepared()
         search = EventSearch(
@@ -165,6 +166,20 @@ def _bound(source: Source, clause: EventClause) -> LogicalEvents:
         matches=clause.matches,
         inclusive=clause.inclusive,
     )
+
+
+def _with_implied_keys(events: LogicalEvents, source: Source, clause: EventClause) -> LogicalEvents:
+    """Return the pattern with a class per value of what equalities tie together.
+
+    Only the classes of ``[key]`` say which matches overlap, so none is added there. Texts with a
+    collation are left alone: they may look different and be equal.
+    """
+    if clause.matches == "non_overlapping":
+        return events
+    texts = {field.name for field in source.frame.schema.fields if field.dataType == T.StringType()}
+    tied = [events.operands[operand] for operand in implied_keys(events)]
+    added = [operand.column for operand in tied if operand.type.kind in ("int", "float") or operand.column in texts]
+    return replace(events, keys=tuple(dict.fromkeys([*events.keys, *added])))
 
 
 def _measuring_clause(events: LogicalEvents, clause: EventClause) -> str | None:
