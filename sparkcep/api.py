@@ -124,7 +124,8 @@ def match_pattern(df: DataFrame, pattern: str | RowPattern | EventPattern | Patt
         partition, or "graph": one row per event that completes matches, which holds all of them as
         a graph; `sparkcep.expand` lists them.
     timeouts
-        Event patterns: not supported yet.
+        Event patterns: whether partial matches whose window closed come too. The result then ends
+        in match_status ('match' or 'timeout'), waiting_for (the variable) and deadline.
     limit
         Event patterns: so many matches at most per partition, the first ones.
     sample

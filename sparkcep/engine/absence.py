@@ -16,6 +16,7 @@ from sparkcep.engine.event_tables import BEFORE, BEHIND, EVENTS, NO_WINDOW, RunT
 from sparkcep.engine.match_listing import Listing
 from sparkcep.engine.matches import Float64s, Int64s, UInt64s
 from sparkcep.engine.runs_kernel import Input
+from sparkcep.engine.time_outs import row_at
 
 OPEN_END = 2**62
 DROPPED, KEPT, UNDECIDED = range(3)
@@ -240,7 +241,7 @@ def _note_deadline(
     length = tables.gaps.windows.length[gap] if own else tables.window.length
     fraction = tables.gaps.windows.fraction[gap] if own else tables.window.fraction
     if kind == EVENTS:
-        origin, length, fraction = _row_at(given, origin, length), 0, 0.0
+        origin, length, fraction = row_at(given.stream, origin, length), 0, 0.0
     if origin < 0 or timed[match] == NEVER:
         timed[match] = NEVER
         return
@@ -252,13 +253,3 @@ def _note_deadline(
     else:
         later = stream.fraction[origin] + fraction
         moments.fraction[match] = later if first else max(moments.fraction[match], later)
-
-
-@inlined
-def _row_at(given: Input, origin: int, distance: int) -> int:
-    """Return the row of the class `distance` events behind `origin`, −1 if it is behind the data."""
-    stream = given.stream
-    for row in range(origin, min(stream.group_ends[origin], stream.classes.shape[0])):
-        if stream.classes[row] == stream.classes[origin] and stream.ordinals[row] - stream.ordinals[origin] == distance:
-            return row
-    return -1

@@ -15,7 +15,7 @@ import pyarrow as pa
 from sparkcep.engine.events import EventMatches
 from sparkcep.engine.graph_output import counts_array, graph_batches
 from sparkcep.engine.kept_rows import KeptRows, one_array
-from sparkcep.engine.matches import Matches, MatchLabel, Rows
+from sparkcep.engine.matches import Int32s, Matches, MatchLabel, Rows
 from sparkcep.engine.measures import assemble
 from sparkcep.logical.outputs import GraphColumns, OutputRows
 
@@ -41,7 +41,9 @@ class EventOutput:
     graph
         With matches="graph": the columns that hold it.
     shown
-        Names of the variables in a graph.
+        Names of the variables in a graph, and as what a partial match waited for.
+    waiting
+        With time-outs: the column that tells what a partial match waited for, NULL for matches.
     """
 
     rows: OutputRows
@@ -52,6 +54,7 @@ class EventOutput:
     count: str | None
     graph: GraphColumns | None = None
     shown: tuple[str, ...] = ()
+    waiting: str | None = None
 
     def kept(self, any_column: str) -> KeptRows:
         """Return an empty store for the rows that matches may name; a store has one column at least."""
@@ -89,6 +92,10 @@ class EventOutput:
             [one_array(array) for array in arrays] + [counts], names=[*self.rows.passed, self.count]
         )
 
+    def _names(self, variables: Int32s) -> pa.Array:
+        """Return names of variables, NULL for −1."""
+        return pa.array(list(self.shown), pa.string()).take(pa.array(variables, mask=variables < 0))
+
     def _assembled(self, matches: EventMatches, start: int, stop: int, kept: KeptRows) -> pa.RecordBatch:
         """Put out the matches from `start` to `stop`."""
         offsets = matches.offsets[start : stop + 1]
@@ -98,6 +105,9 @@ class EventOutput:
         if self.time is not None:
             decided = kept.decided(table.column(self.source), matches, slice(start, stop), ends[1:] - 1)
             table = table.append_column(self.time, decided)
+        if self.waiting is not None:
+            waiting = matches.waiting[start:stop] if len(matches.waiting) else np.full(stop - start, -1, np.int32)
+            table = table.append_column(self.waiting, self._names(np.repeat(waiting, np.diff(ends))))
         begins = np.ones(len(variable), np.bool_)
         begins[1:] = variable[1:] != variable[:-1]
         begins[ends[:-1]] = True

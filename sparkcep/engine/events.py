@@ -139,6 +139,8 @@ class EventMatches:
         Where a closing window decided.
     never : bool[m]
         Where that window closes behind the data, at no known time.
+    waiting : int32[m]
+        With time-outs: the variable that a partial match waited for, −1 for a match; else empty.
     counts
         With COUNT: (number of an event of the group, count) per group that ended and has a match.
     graphs
@@ -155,6 +157,7 @@ class EventMatches:
     time: Int64s | Float64s | None = None
     timed: Bools = field(default_factory=_flags)
     never: Bools = field(default_factory=_flags)
+    waiting: Int32s = field(default_factory=_labels)
     counts: list[tuple[int, int]] = field(default_factory=list)
     graphs: list[EventGraph] = field(default_factory=list)
     needed_from: int = 0
@@ -182,6 +185,9 @@ def joined_matches(parts: Sequence[EventMatches]) -> EventMatches:
         time=np.concatenate(times) if times else None,  # type: ignore[arg-type]
         timed=np.concatenate([part.timed for part in parts]),
         never=np.concatenate([part.never for part in parts]),
+        waiting=np.concatenate(
+            [part.waiting if len(part.waiting) else np.full(part.count, -1, np.int32) for part in parts]
+        ),
         counts=[count for part in parts for count in part.counts],
         graphs=[graph for part in parts for graph in part.graphs],
     )
@@ -205,6 +211,8 @@ class EventSearch:
         How many matches per group at most, the first ones; None for all.
     sample, seed
         How many matches per group to draw (int), or the chance of each (float), with ALL; None for all.
+    timeouts
+        Whether partial matches whose window closed are put out too.
     """
 
     output: int = ALL
@@ -214,6 +222,7 @@ class EventSearch:
     limit: int | None = None
     sample: int | float | None = None
     seed: int = 0
+    timeouts: bool = False
 
 
 @dataclass(eq=False)

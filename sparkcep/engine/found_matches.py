@@ -10,7 +10,7 @@ import numpy as np
 from sparkcep.engine.absence import BY_EVENT, Moments
 from sparkcep.engine.closed_graph import ClosedGraph
 from sparkcep.engine.match_choice import all_matches
-from sparkcep.engine.match_listing import Listing
+from sparkcep.engine.match_listing import Listing, first_of
 from sparkcep.engine.matches import Int32s, Int64s
 
 
@@ -43,11 +43,7 @@ def by_event(listing: Listing, count: int) -> Found:
 
 def as_found(listing: Listing, count: int, timed: Int64s, moments: Moments) -> Found:
     """Return the first `count` matches of a listing."""
-    events = int(listing.offsets[count])
-    return Found(
-        listing.offsets[: count + 1], listing.rows[:events], listing.components[:events], listing.completed[:count],
-        listing.order[:count], listing.class_of[:count], timed, moments,
-    )  # fmt: skip
+    return Found(*first_of(listing, count), timed, moments)
 
 
 def found_in(graph: ClosedGraph, ways: Sequence[Sequence[int]] | None, row: int, class_of: int) -> Found:

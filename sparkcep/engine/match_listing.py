@@ -54,6 +54,15 @@ def new_listing(matches: int, events: int) -> Listing:
     )
 
 
+def first_of(listing: Listing, count: int) -> Listing:
+    """Return the first `count` matches."""
+    events = int(listing.offsets[count])
+    return Listing(
+        listing.offsets[: count + 1], listing.rows[:events], listing.components[:events], listing.completed[:count],
+        listing.order[:count], listing.class_of[:count],
+    )  # fmt: skip
+
+
 @compiled
 def list_matches(
     nodes: Nodes,
@@ -62,7 +71,6 @@ def list_matches(
     last: int,
     stream: Stream,
     window: Window,
-    floors: Int64s,
     scratch: Scratch,
     listing: Listing,
     done: Int64s,
@@ -71,8 +79,6 @@ def list_matches(
 
     Parameters
     ----------
-    floors : int64[last]
-        Per completion the first row that a match may start at.
     done : int64[2]
         How many matches and events are listed so far; moved on.
 
@@ -83,7 +89,7 @@ def list_matches(
     """
     for at in range(first, last):
         listed, events = done[LISTED], done[LISTED_EVENTS]
-        if not _list_completion(nodes, completions, at, stream, window, floors[at], scratch, listing, done):
+        if not _list_completion(nodes, completions, at, stream, window, scratch, listing, done):
             done[LISTED], done[LISTED_EVENTS] = listed, events
             return at
     return last
@@ -96,7 +102,6 @@ def _list_completion(
     at: int,
     stream: Stream,
     window: Window,
-    floor: int,
     scratch: Scratch,
     listing: Listing,
     done: Int64s,
@@ -106,7 +111,7 @@ def _list_completion(
     while top > 0:
         top -= 1
         node, depth = scratch.nodes[top], scratch.depths[top]
-        if nodes.last_start[node] < floor or not in_window(stream, window, nodes.last_start[node], row):
+        if not in_window(stream, window, nodes.last_start[node], row):
             continue
         left = nodes.left[node]
         if nodes.component[node] == UNION:

@@ -34,6 +34,7 @@ from sparkcep.engine.non_overlapping import Picker, completions_by_event
 from sparkcep.engine.run_pools import RunPools
 from sparkcep.engine.runs_kernel import Input
 from sparkcep.engine.sampling import Sample
+from sparkcep.engine.time_outs import deadlines
 
 # As many matches of one event are listed and sorted before a limit picks the first ones of them.
 MOST_SORTED = 65_536
@@ -78,6 +79,8 @@ class MatchResults:
         gaps = self.program.tables.gaps
         self.judges = bool((~gaps.quick).any())
         self.waits = self.judges and bool(gaps.trails[~gaps.quick].any())
+        self.tells = self.waits or self.program.search.timeouts
+        self.timed_out: set[tuple[int, bytes, bytes]] = set()
         self.held: Found | None = None
         self.group = self._new_group()
         self.base = 0
@@ -97,6 +100,8 @@ class MatchResults:
     def drain(self) -> None:
         """Take what was completed, before the graph changes."""
         control, search = self.pools.control, self.program.search
+        self.pools.take_expired(self.stream)
+        self.time_out()
         count = int(control[lists.COMPLETIONS])
         if count == 0:
             return
@@ -110,8 +115,7 @@ class MatchResults:
         elif search.output == ALL and not listed and (search.limit is not None or search.sample is not None):
             self._choose(count)
         else:
-            floors = np.zeros(count, np.int64)
-            for listing, matches in self.pools.listings(count, self.stream, floors):
+            for listing, matches in self.pools.listings(count, self.stream):
                 self._judge(listing, matches)
         control[lists.COMPLETIONS] = 0
 
@@ -212,6 +216,39 @@ class MatchResults:
             )  # fmt: skip
         return verdicts, timed, moments
 
+    def time_out(self) -> None:
+        """Put out the partial matches that expired, each once however many orders they are part of."""
+        for listing in self.pools.expired:
+            count = len(listing.completed)
+            timed, last = np.empty(count, np.int64), listing.rows[listing.offsets[1:] - 1]
+            moments = Moments(np.zeros(count, np.int64), np.zeros(count, np.float64))
+            firsts, variable = listing.rows[listing.offsets[:-1]], self.program.tables.components.variable
+            deadlines(
+                self.program.tables, self.stream, firsts, listing.order, listing.class_of, timed, moments.whole,
+                moments.fraction,
+            )  # fmt: skip
+            found = Found(*listing, timed, moments)._replace(completed=last)
+            new = np.array([i for i in range(count) if self._is_new(found, i)], np.int64)
+            found = selected(found, new)
+            if found.matches:
+                late = self._numbered(found, np.zeros(found.matches, np.int64))
+                late.waiting = variable[found.order]
+                self.parts.append(late)
+        self.pools.expired = []
+
+    def _is_new(self, found: Found, match: int) -> bool:
+        """Tell whether a partial match has not been put out, and remember it."""
+        events = slice(found.offsets[match], found.offsets[match + 1])
+        variable = self.program.tables.components.variable
+        key = (
+            int(variable[found.order[match]]),
+            (found.rows[events] + self.base).tobytes(),
+            variable[found.components[events]].tobytes(),
+        )
+        size = len(self.timed_out)
+        self.timed_out.add(key)
+        return len(self.timed_out) > size
+
     # -- from matches to results -------------------------------------------------------------------
 
     def _output(self, found: Found) -> None:
@@ -238,7 +275,7 @@ class MatchResults:
             position=found.rows + self.base,
             variable=self.program.tables.components.variable[found.components],
             number=numbers,
-            time=decided(found, self.stream) if self.waits else None,
+            time=decided(found, self.stream) if self.tells else None,
             timed=found.timed == BY_WINDOW,
             never=found.timed == NEVER,
         )
@@ -313,6 +350,8 @@ class MatchResults:
         self.group.ends = {c: end - first for c, end in self.group.ends.items()}
         self.group.started = {start - first for start in self.group.started}
         self.base += first
+        # Runs that live on start at `first` at the earliest, so nothing that started before comes again.
+        self.timed_out = {key for key in self.timed_out if np.frombuffer(key[1], np.int64)[0] >= self.base}
 
     def first_row(self) -> int | None:
         """Return the first row that a held match speaks of."""

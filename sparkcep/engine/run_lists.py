@@ -12,9 +12,11 @@ from sparkcep.engine.event_tables import Nodes, Runs
 from sparkcep.engine.match_graph import add_union
 from sparkcep.engine.matches import Int64s
 
-(ROW, LIVE, FREE, TOP, NODES, COMPLETIONS, USED, PENDING, PEAK, VISITS, MERGED, CLASSES) = range(12)
-CONTROL_SIZE = 12
+(ROW, LIVE, FREE, TOP, NODES, COMPLETIONS, USED, PENDING, PEAK, VISITS, MERGED, CLASSES, EXPIRED) = range(13)
+CONTROL_SIZE = 13
 DONE, NO_ROOM, OVER_BUDGET = range(3)
+# What an event did to a run: its loop took it, or a next component would.
+TOOK, BEGAN = 1, 2
 START, SCRATCH_RUN = 0, 1
 EMPTY, REMOVED = -1, -2
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -35,6 +37,9 @@ class Pools(NamedTuple):
         Row of the last event that satisfied a quick negation.
     class_counts : int64[classes]
         Rows of each class so far.
+    expired : int64[4, m]
+        Row, node, component that is waited for, row that its own window counts from (−1: none), of
+        partial matches whose window closed; no room where nobody asks for them.
     """
 
     runs: Runs
@@ -45,14 +50,19 @@ class Pools(NamedTuple):
     completions: Int64s
     last_witness: Int64s
     class_counts: Int64s
+    expired: Int64s
 
 
 class Rules(NamedTuple):
-    """Whether equal runs are merged, how many live ones there may be, the most edges out of a state."""
+    """Whether equal runs are merged, how many live ones there may be, the most edges out of a state.
+
+    `times_out` tells whether partial matches whose window closes are asked for.
+    """
 
     merges: bool
     max_live: int
     fan_out: int
+    times_out: bool
 
 
 @inlined

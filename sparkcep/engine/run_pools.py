@@ -17,15 +17,26 @@ from sparkcep.engine.event_tables import (
     Runs,
     RunTables,
     Stream,
+    Window,
     in_own_window,
     in_window,
     is_open,
+    no_window,
 )
 from sparkcep.engine.match_graph import compact, count_below, new_nodes
-from sparkcep.engine.match_listing import LISTED, LISTED_EVENTS, Listing, Scratch, list_matches, new_listing
+from sparkcep.engine.match_listing import (
+    LISTED,
+    LISTED_EVENTS,
+    Listing,
+    Scratch,
+    first_of,
+    list_matches,
+    new_listing,
+)
 from sparkcep.engine.matches import Int64s, UInt64s
 from sparkcep.engine.run_lists import Pools, Rules
 from sparkcep.engine.runs_program import RunsProgram
+from sparkcep.engine.time_outs import note_expired
 from sparkcep.errors import MatchError
 
 FIRST_RUNS = 1024
@@ -47,7 +58,11 @@ class RunPools:
         self.program = program
         self.states = len(program.tables.states.current)
         edges = program.tables.edges.offsets
-        self.rules = Rules(program.search.merge_runs, program.search.max_partial_matches, int(np.diff(edges).max()) + 1)
+        search = program.search
+        # Merged partial matches would expire at different times.
+        merges = search.merge_runs and not search.timeouts
+        self.rules = Rules(merges, search.max_partial_matches, int(np.diff(edges).max()) + 1, search.timeouts)
+        self.expired: list[Listing] = []
         self.initial_nulls: UInt64s = np.array([program.initial_nulls], np.uint64)
         self.control = np.zeros(lists.CONTROL_SIZE, np.int64)
         self.control[lists.FREE], self.control[lists.TOP] = -1, lists.SCRATCH_RUN + 1
@@ -83,6 +98,7 @@ class RunPools:
             np.empty((4, 2 * runs), np.int64),
             np.full((gaps, 1), -1, np.int64),
             np.zeros(1, np.int64),
+            np.empty((4, 16 * runs if self.rules.times_out else 0), np.int64),
         )
 
     @property
@@ -123,6 +139,8 @@ class RunPools:
             pools = pools._replace(nodes=Nodes(*(_grown(column, room) for column in pools.nodes)))
         if pools.completions.shape[1] <= 2 * most:
             pools = pools._replace(completions=np.empty((4, 4 * most), np.int64))
+        if self.rules.times_out and pools.expired.shape[1] <= 4 * (most + live):
+            pools = pools._replace(expired=np.empty((4, 8 * (most + live)), np.int64))
         size = len(pools.table)
         while size < 8 * (most + live):
             size *= 2
@@ -139,7 +157,8 @@ class RunPools:
         now = min(row, len(stream.classes) - 1)
         if now < 0:
             return
-        drop_expired(tables, stream, self.pools, control, now)
+        drop_expired(tables, stream, self.rules, self.pools, control, now)
+        self.take_expired(stream)
         tips = self._tips()
         roots = self.pools.runs.tip[tips]
         count = int(control[lists.NODES])
@@ -193,20 +212,27 @@ class RunPools:
 
     # -- results ---------------------------------------------------------------------------------
 
-    def listings(self, count: int, stream: Stream, floors: Int64s) -> Iterator[tuple[Listing, int]]:
+    def listings(self, count: int, stream: Stream) -> Iterator[tuple[Listing, int]]:
         """Yield the matches of the first `count` completions, as many at a time as there is room for."""
+        yield from self._listings(self.pools.completions, count, stream, self.program.tables.window)
+
+    def take_expired(self, stream: Stream) -> None:
+        """List the partial matches that expired, before the graph changes; `expired` holds them."""
+        count = int(self.control[lists.EXPIRED])
+        if count:
+            for listing, matches in self._listings(self.pools.expired, count, stream, no_window()):
+                self.expired.append(first_of(listing, matches))
+        self.control[lists.EXPIRED] = 0
+
+    def _listings(self, ended: Int64s, count: int, stream: Stream, window: Window) -> Iterator[tuple[Listing, int]]:
         nodes = self.pools.nodes
-        ends = self.pools.completions[1, :count]
-        longest = int(nodes.longest[ends].max())
+        longest = int(nodes.longest[ended[1, :count]].max())
         depth = int(self.control[lists.NODES]) + 2
         scratch = Scratch(np.empty(depth, np.int64), np.empty(depth, np.int64), np.empty(longest, np.int64))
         matches, events, first = 4096, max(65_536, 4 * longest), 0
         while first < count:
             listing, done = new_listing(matches, events), np.zeros(2, np.int64)
-            behind = list_matches(
-                nodes, self.pools.completions, first, count, stream, self.program.tables.window, floors, scratch,
-                listing, done,
-            )  # fmt: skip
+            behind = list_matches(nodes, ended, first, count, stream, window, scratch, listing, done)
             if behind == first:
                 matches, events = 4 * matches, 4 * events
                 if events > MOST_LISTED_EVENTS:
@@ -246,7 +272,7 @@ def too_many_matches() -> MatchError:
 
 
 @compiled
-def drop_expired(tables: RunTables, stream: Stream, pools: Pools, control: Int64s, now: int) -> None:
+def drop_expired(tables: RunTables, stream: Stream, rules: Rules, pools: Pools, control: Int64s, now: int) -> None:
     """Free the runs whose window is over at row `now`."""
     states = tables.states.current.shape[0]
     for place in range(control[lists.CLASSES] * states):
@@ -261,6 +287,8 @@ def drop_expired(tables: RunTables, stream: Stream, pools: Pools, control: Int64
                     pools.heads[place] = following
                 else:
                     pools.runs.following[previous] = following
+                if rules.times_out:
+                    note_expired(tables, stream, pools, control, run, now, True)
                 lists.free_run(pools, control, run)
             run = following
 

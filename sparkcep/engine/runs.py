@@ -120,7 +120,8 @@ class _Push:
                 raise self._over_budget()
             pools.make_room(self.given.stream, int(control[lists.ROW]))
         if self.complete:
-            kernel.end_group(self.program.tables, pools.pools, control)
+            kernel.end_group(self.program.tables, self.given.stream, pools.rules, pools.pools, control)
+            pools.take_expired(self.given.stream)
         self.results.release()
         needed_from, drawn = self._let_go(), self.results.drawn
         if self.results.waits and len(drawn):
@@ -146,6 +147,7 @@ class _Push:
         first = count if self.complete else self._first_needed()
         matcher.kept = None if first == count else self.rows.behind(first)
         matcher.ordinals = self.given.stream.ordinals[first:]
+        self.results.time_out()
         self.pools.shift(first, self.given.stream)
         self.results.shift(first)
         return self.results.base

@@ -15,10 +15,7 @@ import numpy as np
 from sparkcep.engine.compiled import compiled, inlined
 from sparkcep.engine.event_code import ConditionCode, Operands, Vectors, condition_holds, is_null, update_vector
 from sparkcep.engine.event_tables import (
-    ANY,
     LOOPING,
-    NEXT,
-    STRICT,
     WAITING,
     Components,
     RunTables,
@@ -30,9 +27,11 @@ from sparkcep.engine.event_tables import (
 from sparkcep.engine.match_graph import add_event
 from sparkcep.engine.matches import Bools, Int64s, UInt64s
 from sparkcep.engine.run_lists import (
+    BEGAN,
     CLASSES,
     COMPLETIONS,
     DONE,
+    EXPIRED,
     LIVE,
     NO_ROOM,
     NODES,
@@ -43,6 +42,7 @@ from sparkcep.engine.run_lists import (
     ROW,
     SCRATCH_RUN,
     START,
+    TOOK,
     USED,
     VISITS,
     Pools,
@@ -52,9 +52,10 @@ from sparkcep.engine.run_lists import (
     new_run,
     put_run,
 )
+from sparkcep.engine.run_modes import mode_after, mode_passed_over
 from sparkcep.engine.slot_code import Registers
+from sparkcep.engine.time_outs import note_expired
 
-TOOK, BEGAN = 1, 2
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
 
 
@@ -81,7 +82,7 @@ def advance(tables: RunTables, given: Input, rules: Rules, pools: Pools, control
     for row in range(control[ROW], stream.classes.shape[0]):
         control[ROW] = row
         if given.starts[row]:
-            _end_group(tables, pools, control, states)
+            _end_group(tables, stream, rules, pools, control, row)
         if control[LIVE] > rules.max_live:
             return OVER_BUDGET
         if not _has_room(rules, pools, control):
@@ -118,6 +119,8 @@ def _has_room(rules: Rules, pools: Pools, control: Int64s) -> bool:
     nodes = pools.nodes.row.shape[0] - control[NODES]
     table = pools.table.shape[0] // 2 - control[USED]
     completions = pools.completions.shape[1] - control[COMPLETIONS]
+    if rules.times_out and pools.expired.shape[1] - control[EXPIRED] <= 2 * (most + control[LIVE]):
+        return False
     return free > most and nodes > 2 * most + control[LIVE] and table > most + control[LIVE] and completions > most
 
 
@@ -153,19 +156,22 @@ def _note_witnesses(tables: RunTables, conditions: UInt64s, last_witness: Int64s
 
 
 @compiled
-def end_group(tables: RunTables, pools: Pools, control: Int64s) -> None:
-    """Let go all runs; classes start anew."""
-    _end_group(tables, pools, control, tables.states.current.shape[0])
+def end_group(tables: RunTables, stream: Stream, rules: Rules, pools: Pools, control: Int64s) -> None:
+    """Let go all runs behind the last row; classes start anew."""
+    _end_group(tables, stream, rules, pools, control, stream.classes.shape[0])
 
 
 @inlined
-def _end_group(tables: RunTables, pools: Pools, control: Int64s, states: int) -> None:
+def _end_group(tables: RunTables, stream: Stream, rules: Rules, pools: Pools, control: Int64s, end: int) -> None:
+    states = tables.states.current.shape[0]
     for class_of in range(control[CLASSES]):
         for place in range(class_of * states, (class_of + 1) * states):
             run = pools.heads[place]
             pools.heads[place] = -1
             while run >= 0:
                 following = pools.runs.following[run]
+                if rules.times_out:
+                    note_expired(tables, stream, pools, control, run, end, True)
                 free_run(pools, control, run)
                 run = following
         pools.class_counts[class_of] = 0
@@ -205,12 +211,12 @@ def _visit(
         if alive and not at_start:
             control[VISITS] += 1
             if tables.contiguous and not hears and runs.seen[run] < row - 1:
-                mode = _passed_over(tables, state, runs.leaves[run], mode)
+                mode = mode_passed_over(tables, state, runs.leaves[run], mode)
             stopped = _stopped(tables, given, pools, state, run, row, stopped)
         if alive and mode and not hears:
             outcome = _try_edges(tables, given, rules, pools, control, state, class_of, run, row, mode, stopped)
             if not at_start and tables.states.is_sequence[state]:
-                mode = _mode_after(tables, state, runs.leaves[run], mode, outcome)
+                mode = mode_after(tables, state, runs.leaves[run], mode, outcome)
         if rules.merges and alive and mode == 0 and not at_start and _continues(pools, control, run):
             _continue(pools, control, run)
             mode, stopped = runs.mode[run], runs.stopped[run]
@@ -222,6 +228,8 @@ def _visit(
             if alive and mode:
                 _keep_changed(pools, control, run, mode, stopped)
             else:
+                if rules.times_out:
+                    note_expired(tables, given.stream, pools, control, run, row, not alive)
                 free_run(pools, control, run)
         else:
             previous = run
@@ -277,46 +285,6 @@ def _keep_changed(pools: Pools, control: Int64s, run: int, mode: int, stopped: i
     runs.mode[run], runs.stopped[run] = mode, stopped
     runs.following[run] = control[PENDING]
     control[PENDING] = run
-
-
-@inlined
-def _ignores(policy: int, satisfied: bool) -> bool:
-    """Whether an event of the run's own class may be ignored."""
-    return policy == ANY or (policy == NEXT and not satisfied)
-
-
-@inlined
-def _mode_after(tables: RunTables, state: int, leaves: int, mode: int, outcome: int) -> int:
-    """Return what a run may do after an event that it does not take itself (semantics: peek and ignore)."""
-    states, policy = tables.states, tables.components.policy
-    took, began = outcome & TOOK != 0, outcome & BEGAN != 0
-    following = states.following[state]
-    loops = mode & LOOPING != 0 and _ignores(policy[states.current[state]], took)
-    if following < 0:
-        return LOOPING if loops else 0
-    waits = mode & WAITING != 0 and _ignores(policy[following], began)
-    free = mode & LOOPING != 0 and (leaves >> np.int64(tables.components.local[states.current[state]])) & 1 != 0
-    if free and (began or not (took or loops)):
-        waits = waits or _ignores(policy[following], began)
-    if loops and policy[states.current[state]] == ANY:
-        # The loop never ends, and it may be left whenever waiting may begin.
-        waits = False
-    return (LOOPING if loops else 0) | (WAITING if waits else 0)
-
-
-@inlined
-def _passed_over(tables: RunTables, state: int, leaves: int, mode: int) -> int:
-    """Return the mode after events of other classes, which were not shown to the run."""
-    states, policy = tables.states, tables.components.policy
-    if not states.is_sequence[state]:
-        return mode
-    current, following = states.current[state], states.following[state]
-    loops = mode & LOOPING != 0 and policy[current] != STRICT
-    waits = False
-    if following >= 0 and policy[following] != STRICT:
-        left = (leaves >> np.int64(tables.components.local[current])) & 1 != 0
-        waits = mode & WAITING != 0 or (mode & LOOPING != 0 and not loops and left)
-    return (LOOPING if loops else 0) | (WAITING if waits else 0)
 
 
 @inlined

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sparkcep.errors import BindingError, did_you_mean
 from sparkcep.logical.binder import sort_key
 from sparkcep.logical.bound import LogicalMatch, MeasureText
+from sparkcep.logical.event_asked import check_timeouts, graph_of_absence
 from sparkcep.logical.event_bound import (
     EventComponent,
     EventGap,
@@ -23,7 +24,7 @@ from sparkcep.logical.event_measures import (
     literal,
     moments,
     quoted,
-    time_column,
+    status_measures,
     variable_measures,
     written_measure,
 )
@@ -79,6 +80,7 @@ def bind_events(
     is_aggregate: Callable[[str], bool] = lambda _name: False,
     matches: str = "all",
     inclusive: bool = True,
+    timeouts: bool = False,
 ) -> LogicalEvents:
     """Return the meaning of an event pattern over an input with these columns.
 
@@ -98,6 +100,8 @@ def bind_events(
         What is to be returned; "count" and "graph" have no measures.
     inclusive
         Whether windows that do not say so include their edge.
+    timeouts
+        Whether partial matches whose window closed are to be returned too.
 
     Raises
     ------
@@ -105,7 +109,7 @@ def bind_events(
         When a rule of the language is broken or a name is unknown.
     """
     binder = _Binder(pattern, tuple(columns), oracle, types, type_column, aliases, is_aggregate, inclusive)
-    return binder.bound(strategy, within, partition_by, order_by, measures, matches)
+    return binder.bound(strategy, within, partition_by, order_by, measures, matches, timeouts)
 
 
 class _Binder:
@@ -141,6 +145,7 @@ class _Binder:
         order_by: tuple[Fragment, ...],
         measures: tuple[Measure, ...],
         matches: str,
+        timeouts: bool,
     ) -> LogicalEvents:
         """Bind everything."""
         self.default = _strategy(self.pattern.strategy, strategy)
@@ -156,8 +161,12 @@ class _Binder:
         placement.check_untils(self.untils.values())
         keys = tuple(self._key(key) for key in self.pattern.keys)
         binder = MeasureBinder(self.names, self.hidden, self.oracle)
-        time = time_column(self.hidden) if any(not gap.after for o in bound_orders for gap in o.gaps) else None
-        texts, graph = self._measures(binder, order_by, partition_by, measures, time, matches)
+        absent = any(not gap.after for o in bound_orders for gap in o.gaps)
+        if timeouts:
+            check_timeouts(bound_orders, self.within, matches)
+        time = self.hidden.fresh("time") if absent or timeouts else None
+        waiting = self.hidden.fresh("waiting") if timeouts else None
+        texts, graph = self._measures(binder, order_by, partition_by, measures, (time, waiting), matches)
         read_time = any(isinstance(o, Gathered) and o.column == time for o in binder.outputs)
         return LogicalEvents(
             match=self._match(binder, texts, partition_by, order_by),
@@ -170,6 +179,7 @@ class _Binder:
             within=self.within,
             time=time if read_time else None,
             graph=graph,
+            waiting=waiting,
         )
 
     def _match(
@@ -208,7 +218,7 @@ class _Binder:
         order_by: tuple[Fragment, ...],
         partition_by: tuple[Fragment, ...],
         measures: tuple[Measure, ...],
-        time: str | None,
+        filled_in: tuple[str | None, str | None],
         matches: str,
     ) -> tuple[tuple[MeasureText, ...], GraphColumns | None]:
         if self.pattern.returns and measures:
@@ -228,21 +238,24 @@ class _Binder:
             )
         if matches == "count":
             return (), None
+        time, waiting = filled_in
+        status = [] if time is None or waiting is None else status_measures(binder, time, waiting)
         if wanted:
-            _check_names([measure.name for measure in wanted], partition_by)
+            _check_names([*(measure.name for measure in wanted), *(text.name for text in status)], partition_by)
             word = "MEASURES" if measures else "RETURN"
-            return tuple(written_measure(binder, measure, self.infos, word) for measure in wanted), None
+            return (*(written_measure(binder, measure, self.infos, word) for measure in wanted), *status), None
         order = self.hidden.column(sort_key(order_by[0]).expression, "ORDER BY")
         if matches == "graph":
             if time is not None:
-                raise _graph_of_absence()
+                raise graph_of_absence()
             texts, graph = graph_measures(binder, order, self.names.columns)
             _check_names([text.name for text in texts], partition_by)
             return texts, graph
-        fixed = moments(binder, order, order if time is None else time)
+        fixed = moments(binder, order, order if time is None else time, waiting)
         events = variable_measures(variables_of(self.pattern.root), self.infos, self.names.columns)
-        _check_names([*(text.name for text in fixed), *(measure.name for measure in events)], partition_by)
-        return (*fixed, *(binder.bind(measure, "RETURN") for measure in events)), None
+        named = [*(text.name for text in (*fixed, *status)), *(measure.name for measure in events)]
+        _check_names(named, partition_by)
+        return (*fixed, *(binder.bind(measure, "RETURN") for measure in events), *status), None
 
     # -- windows, keys, types -------------------------------------------------------------------
 
@@ -446,16 +459,6 @@ def _one_window(text: Within | None, argument: Within | None) -> Within | None:
             "CONTRADICTION", "WITHIN of the text and within= differ", clause="WITHIN", hint="say it once"
         )
     return text if text is not None else argument
-
-
-def _graph_of_absence() -> BindingError:
-    return BindingError(
-        "CONTRADICTION",
-        "matches='graph' shows what one event completes; a negation at the end is decided later, match by match",
-        clause="matches",
-        found="'graph'",
-        allowed="'all', 'count', 'non_overlapping', 'one_per_start'",
-    )
 
 
 def _missing_order() -> BindingError:

@@ -178,6 +178,8 @@ class LogicalEvents:
         Hidden column that stands for match_time, which the matcher fills in, if a measure reads it.
     graph
         With matches="graph": the columns that hold it.
+    waiting
+        With time-outs: the hidden column that the matcher fills in with what a partial match waited for.
     """
 
     match: LogicalMatch
@@ -188,6 +190,12 @@ class LogicalEvents:
     within: Within | None
     time: str | None = None
     graph: GraphColumns | None = None
+    waiting: str | None = None
+
+    @property
+    def filled_in(self) -> tuple[str, ...]:
+        """The hidden columns that no input column stands behind: the matcher adds them."""
+        return tuple(name for name in (self.time, self.waiting) if name is not None)
 
     @property
     def ends_in_absence(self) -> bool:

@@ -22,7 +22,7 @@ def time_column(hidden: HiddenColumns) -> str:
     return hidden.fresh("time")
 
 
-def moments(binder: MeasureBinder, order: str, time: str) -> list[MeasureText]:
+def moments(binder: MeasureBinder, order: str, time: str, waiting: str | None) -> list[MeasureText]:
     """Return match_number, match_start, match_end and match_time, read from these columns."""
     outputs: dict[str, Output] = {
         "match_number": Numbered(""),
@@ -30,7 +30,26 @@ def moments(binder: MeasureBinder, order: str, time: str) -> list[MeasureText]:
         "match_end": Gathered("", order, ALL_ROWS, "last"),
         "match_time": Gathered("", time, ALL_ROWS, "last"),
     }
-    return [MeasureText(name, binder.output(output), f"RETURN {name}") for name, output in outputs.items()]
+    texts = {name: binder.output(output) for name, output in outputs.items()}
+    if waiting is not None:
+        texts["match_number"] = f"IF({_waited(binder, waiting)} IS NULL, {texts['match_number']}, NULL)"
+    return [MeasureText(name, text, f"RETURN {name}") for name, text in texts.items()]
+
+
+def status_measures(binder: MeasureBinder, time: str, waiting: str) -> list[MeasureText]:
+    """Return match_status, waiting_for and deadline, the last two NULL for matches."""
+    waited = _waited(binder, waiting)
+    deadline = binder.output(Gathered("", time, ALL_ROWS, "last"))
+    texts = {
+        "match_status": f"IF({waited} IS NULL, 'match', 'timeout')",
+        "waiting_for": waited,
+        "deadline": f"IF({waited} IS NULL, NULL, {deadline})",
+    }
+    return [MeasureText(name, text, f"RETURN {name}") for name, text in texts.items()]
+
+
+def _waited(binder: MeasureBinder, waiting: str) -> str:
+    return binder.output(Gathered("", waiting, ALL_ROWS, "last"))
 
 
 def graph_measures(

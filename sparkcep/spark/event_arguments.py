@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 
-from sparkcep.errors import BindingError, PatternSyntaxError, PlanError, SparkcepError, did_you_mean
+from sparkcep.errors import BindingError, PatternSyntaxError, SparkcepError, did_you_mean
 from sparkcep.spark.arguments import ArgumentReader, Arguments, listed, refuse_other_language
 from sparkcep.spark.prepare import Source
 from sparkcep.syntax.builder import Pattern
@@ -53,6 +53,7 @@ class EventClause:
     limit: int | None
     sample: int | float | None
     strict_time: bool
+    timeouts: bool
 
 
 def is_event_pattern(pattern: object) -> bool:
@@ -81,8 +82,6 @@ def read_event_arguments(frame: DataFrame, arguments: Arguments) -> tuple[EventC
     ------
     PatternSyntaxError
         When a text cannot be read, or an argument of row patterns is given (WRONG_LANGUAGE).
-    PlanError
-        NOT_SUPPORTED_YET.
     """
     refuse_other_language(arguments, ROW_ARGUMENTS, "an event", "row")
     _check_output(arguments)
@@ -110,6 +109,7 @@ def read_event_arguments(frame: DataFrame, arguments: Arguments) -> tuple[EventC
         limit=arguments.limit,
         sample=arguments.sample,
         strict_time=arguments.strict_time,
+        timeouts=bool(arguments.timeouts),
     )
     _check_first_order(clause, reader)
     return clause, Source(reader.frame, reader.columns, None, reader.sort_orders, drop)
@@ -148,8 +148,8 @@ def _check_output(arguments: Arguments) -> None:
         for name, value in (("limit", limit), ("matches", arguments.matches)):
             if value not in (None, "all"):
                 raise _wrong("CONTRADICTION", f"sample draws from all matches; {name}={value!r} would cut them", name)
-    if arguments.timeouts:
-        raise _not_yet("timeouts=True", "timeouts")
+    if arguments.timeouts and arguments.sample is not None:
+        raise _wrong("CONTRADICTION", "sample draws from matches; a time-out is none", "timeouts")
 
 
 def check_limit(limit: object) -> None:
@@ -182,7 +182,3 @@ def _check_first_order(clause: EventClause, reader: ArgumentReader) -> None:
 
 def _wrong(code: str, message: str, clause: str) -> PatternSyntaxError:
     return PatternSyntaxError(code, message, clause=clause)
-
-
-def _not_yet(what: str, clause: str) -> PlanError:
-    return PlanError("NOT_SUPPORTED_YET", f"{what} is not supported yet", clause=clause, found=what)

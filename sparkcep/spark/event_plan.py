@@ -71,6 +71,7 @@ class EventPlan:
             limit=clause.limit,
             sample=clause.sample,
             seed=options.seed,
+            timeouts=clause.timeouts,
         )
         decision = choose_for_events(options)
         units = _units(self.events, self.prepared, clause)
@@ -91,6 +92,8 @@ class EventPlan:
             added = T.StructField(self.events.time, sent[prepared.decided].dataType)
             sent = T.StructType([*sent.fields, added])
             originals[self.events.time] = originals[prepared.decided]
+        if self.events.waiting is not None:
+            sent = T.StructType([*sent.fields, T.StructField(self.events.waiting, T.StringType())])
         schema = matcher_schema(task.output.rows, sent)
         if self.events.graph is not None:
             schema = T.StructType([*schema.fields, *graph_fields(self.events.graph)])
@@ -111,7 +114,7 @@ class EventPlan:
     def task(self) -> EventTask:
         """Return what workers do with the prepared rows."""
         events, prepared, match = self.events, self.prepared, self.events.match
-        waits = prepared.order is None and events.ends_in_absence
+        told = events.ends_in_absence or events.waiting is not None
         return EventTask(
             program=self.compiled.program,
             operands=events.operands,
@@ -120,7 +123,7 @@ class EventPlan:
             always=always_true(match),
             order=prepared.order,
             order_clause=_measuring_clause(events, self._clause) or "",
-            numbered_by=prepared.decided if waits else None,
+            numbered_by=prepared.decided if prepared.order is None and told else None,
             order_name=match.order_by[0].expression,
             output=self._output(prepared),
             columns=tuple(prepared.frame.columns),
@@ -139,12 +142,12 @@ class EventPlan:
         else:
             rows = output_rows(events.match, prepared)
         times = [name for name in (prepared.order, prepared.decided, prepared.told) if name is not None]
-        read = [] if counts else [name for name in output_columns(events.match) if name != events.time]
+        read = [] if counts else [name for name in output_columns(events.match) if name not in events.filled_in]
         columns = tuple(dict.fromkeys([*prepared.passed, *read, *times]))
         time = None if counts else events.time
         count = COUNT_COLUMN if counts else None
         shown = tuple(variable.label for variable in events.variables)
-        return EventOutput(rows, labels, columns, time, prepared.decided, count, events.graph, shown)
+        return EventOutput(rows, labels, columns, time, prepared.decided, count, events.graph, shown, events.waiting)
 
 
 def _bound(source: Source, clause: EventClause) -> LogicalEvents:
@@ -165,16 +168,18 @@ def _bound(source: Source, clause: EventClause) -> LogicalEvents:
         is_aggregate=lambda name: is_aggregate(source.frame, name),
         matches=clause.matches,
         inclusive=clause.inclusive,
+        timeouts=clause.timeouts,
     )
 
 
 def _with_implied_keys(events: LogicalEvents, source: Source, clause: EventClause) -> LogicalEvents:
     """Return the pattern with a class per value of what equalities tie together.
 
-    Only the classes of ``[key]`` say which matches overlap, so none is added there. Texts with a
+    Only the classes of ``[key]`` say which matches overlap, so none is added there; and an event without a
+    class starts no partial match that could time out. Texts with a
     collation are left alone: they may look different and be equal.
     """
-    if clause.matches == "non_overlapping":
+    if clause.matches == "non_overlapping" or clause.timeouts:
         return events
     texts = {field.name for field in source.frame.schema.fields if field.dataType == T.StringType()}
     tied = [events.operands[operand] for operand in implied_keys(events)]

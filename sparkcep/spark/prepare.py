@@ -275,12 +275,12 @@ class Preparation:
         """Columns the matcher reads: operands, gathered and aggregated values, bare columns."""
         if self.match.slots is not None:
             yield from (operand.column for operand in self.match.slots.operands)
-        added = None
+        added: tuple[str, ...] = ()
         if self.events is not None:
             yield from (operand.column for operand in self.events.operands)
             yield from self.events.keys
-            added = self.events.time
-        yield from (name for name in output_columns(self.match) if name != added)
+            added = self.events.filled_in
+        yield from (name for name in output_columns(self.match) if name not in added)
 
     # -- the window and behind it -----------------------------------------------------------------
 

@@ -39,10 +39,10 @@ BUDGET = settings(
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-# What the reference says of a partial match, or of none at all.
-NOT_SHOWN = ("match_status", "waiting_for", "deadline")
+# What is said of a partial match only.
+STATUS = ("match_status", "waiting_for", "deadline")
 WITH_NULLS = {"ignoreNullFields": "false"}
-REFUSED = ("UNSUPPORTED_CONDITION", "UNBOUNDED_GROUP", "PATTERN_TOO_LARGE", "NOT_SUPPORTED_YET")
+REFUSED = ("UNSUPPORTED_CONDITION", "UNBOUNDED_GROUP", "PATTERN_TOO_LARGE", "UNSUPPORTED_TIMEOUTS")
 
 pytestmark = pytest.mark.filterwarnings("ignore:no partition_by:sparkcep.errors.SparkcepWarning")
 
@@ -54,8 +54,10 @@ def planned(spark: SparkSession, case: EventCase) -> DataFrame:
 
 
 def shown(match: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return a match with events as their positions, columns by name."""
-    return tuple((name.lower(), _shown(match[name])) for name in sorted(match, key=str.lower) if name not in NOT_SHOWN)
+    """Return a match with events as their positions, columns by name; status columns of partial matches only."""
+    late = match.get("waiting_for") is not None
+    names = [name for name in sorted(match, key=str.lower) if late or name not in STATUS]
+    return tuple((name.lower(), _shown(match[name])) for name in names)
 
 
 def _shown(value: Any) -> Any:
