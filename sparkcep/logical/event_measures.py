@@ -8,18 +8,12 @@ from sparkcep.errors import BindingError
 from sparkcep.logical.bound import MeasureText
 from sparkcep.logical.event_placement import VariableInfo
 from sparkcep.logical.event_text import Reference, read_event_expression
-from sparkcep.logical.hidden import HiddenColumns
 from sparkcep.logical.measures import MeasureBinder
 from sparkcep.logical.outputs import CLASSIFIER, Collected, Gathered, GraphColumns, Numbered, Output
 from sparkcep.logical.scope import Clause
 from sparkcep.logical.slots import ALL_ROWS
 from sparkcep.syntax.clause import Fragment, Measure
 from sparkcep.syntax.event_pattern import Variable
-
-
-def time_column(hidden: HiddenColumns) -> str:
-    """Return the name of the column that the matcher fills with the time of a decision."""
-    return hidden.fresh("time")
 
 
 def moments(binder: MeasureBinder, order: str, time: str, waiting: str | None) -> list[MeasureText]:
