@@ -198,8 +198,10 @@ def _differs(one: pa.Array, other: pa.Array) -> Bools:
     except pa.ArrowNotImplementedError:
         # Nested values: Arrow does not compare them.
         return np.array([a != b for a, b in zip(one.to_pylist(), other.to_pylist(), strict=True)], np.bool_)
-    both_null = pc.and_(one.is_null(), other.is_null())
-    found: Bools = pc.invert(pc.or_(pc.fill_null(equal, False), both_null)).to_numpy(zero_copy_only=False)
+    same = pc.or_(pc.fill_null(equal, False), pc.and_(one.is_null(), other.is_null()))
+    if pa.types.is_floating(one.type):
+        same = pc.or_(same, pc.fill_null(pc.and_(pc.is_nan(one), pc.is_nan(other)), False))
+    found: Bools = pc.invert(same).to_numpy(zero_copy_only=False)
     return found
 
 

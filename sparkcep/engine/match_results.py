@@ -125,9 +125,7 @@ class MatchResults:
         low, high = self.pools.counted(count, self.stream)
         for i in range(count):
             self.enter_group(int(rows[i]))
-            if low[i] == ALL_ONES and high[i] == ALL_ONES:
-                raise OverflowError(self.base + int(rows[i]))
-            self.group.count += (int(high[i]) << 64) + int(low[i])
+            self.group.count += self._exactly(low[i], high[i], int(rows[i]))
 
     def _pick(self, count: int) -> None:
         """Output the first match of each event that starts behind the last output one of its class."""
@@ -152,28 +150,36 @@ class MatchResults:
     def _cut(self, count: int) -> None:
         """Output the matches of each event as a graph."""
         cutter, completions = self._cutter(), self.pools.pools.completions
-        for row, _, range_of in completions_by_event(completions[:, :count]):
+        low, high = self.pools.counted(count, self.stream)
+        for row, _, ended in completions_by_event(completions[:, :count]):
             self.enter_group(row)
-            self._put_graph(cutter.cut(row, completions[1, range_of.start : range_of.stop]), row)
+            total = sum(self._exactly(low[i], high[i], row) for i in ended)
+            self._put_graph(cutter.cut(row, completions[1, ended.start : ended.stop]), row, total)
 
-    def _put_graph(self, graph: ClosedGraph, row: int) -> None:
+    def _exactly(self, low: np.uint64, high: np.uint64, row: int) -> int:
+        """Return a count of two words; raise OverflowError where it did not fit."""
+        if low == ALL_ONES and high == ALL_ONES:
+            raise OverflowError(self.base + row)
+        return (int(high) << 64) + int(low)
+
+    def _put_graph(self, graph: ClosedGraph, row: int, total: int) -> None:
         variables = self.program.tables.components.variable
         is_union = graph.rows < 0
         shown = graph._replace(
             rows=np.where(is_union, -1, graph.rows + self.base),
             components=np.where(is_union, -1, variables[graph.components]).astype(np.int32),
         )
-        self.parts.append(EventMatches(graphs=[EventGraph(self.base + row, graph.total(), shown)]))
+        self.parts.append(EventMatches(graphs=[EventGraph(self.base + row, total, shown)]))
 
     def _choose(self, count: int) -> None:
         """Output the first matches of each event, or draw from them, without listing all."""
         cutter, completions, search = self._cutter(), self.pools.pools.completions, self.program.search
-        for row, class_of, range_of in completions_by_event(completions[:, :count]):
+        for row, class_of, ended in completions_by_event(completions[:, :count]):
             self.enter_group(row)
             group = self.group
             if search.limit is not None and group.number > search.limit:
                 continue
-            graph = cutter.cut(row, completions[1, range_of.start : range_of.stop])
+            graph = cutter.cut(row, completions[1, ended.start : ended.stop])
             if group.sample is not None:
                 group.sample.draw_from(graph, self.base, self.program.tables.components.variable)
                 continue
@@ -286,7 +292,7 @@ class MatchResults:
         for first, last in zip([0, *borders], [*borders, found.matches], strict=True):
             row = int(found.completed[first])
             self.enter_group(row)
-            self._put_graph(graph_of(selected(found, np.arange(first, last))), row)
+            self._put_graph(graph_of(selected(found, np.arange(first, last))), row, int(last - first))
 
     def _draw(self, found: Found) -> None:
         """Draw from listed matches, a group at a time."""

@@ -207,8 +207,8 @@ class EventDriver:
             f"{fault.count:,} partial matches are open at {self._place(fault.position, starts)}, and {most:,} are "
             f"allowed; most of them wait behind '{self.task.labels[fault.variable]}'",
             clause="PATTERN",
-            hint="ask for matches='count', add or shorten WITHIN, choose a stricter strategy, narrow the conditions, "
-            "or raise Options(max_partial_matches=…)",
+            hint="ask for matches='count' or 'graph', add or shorten WITHIN, choose a stricter strategy, narrow the "
+            "conditions, or raise Options(max_partial_matches=…)",
         )
 
     def _uncountable(self, number: int) -> MatchError:

@@ -123,15 +123,39 @@ def test_counts_of_groups_with_matches(size: int) -> None:
     assert [(key, int(count)) for key, count in found(job, rows, size)] == [("g0", 7), ("g2", 1)]
 
 
-def test_rows_out_of_the_window_are_let_go() -> None:
-    job = task(events("skip_till_next_match", within=Within("number", "3")), window=True)
+@pytest.mark.parametrize("sample", [3, 0.3])
+def test_a_sample_does_not_depend_on_batches(sample: int | float) -> None:
+    pattern = events("skip_till_any_match", within=Within("number", "4"))
+    job = task(pattern, EventSearch(sample=sample), window=True)
+    rows = stream("a1 b2 b3 b4 a5 b6 c7 b8 a9 b0 b1 | a1 b2 b3 a4 b5 b6")
+    whole = found(job, rows, 100)
+    assert len(whole) == 6 if sample == 3 else whole
+    for size in (1, 2, 5):
+        assert found(job, rows, size) == whole
+
+
+def most_kept(search: EventSearch) -> tuple[int, int]:
+    """Push 500 rows, ten at a time; return how many were kept at most, and how many matches came."""
+    job = task(events("skip_till_next_match", within=Within("number", "3")), search, window=True)
     driver = EventDriver(job, RunsMatcher(job.program))
     rows = stream(" ".join(["a1", "b2", "c3", "c4", "c5"] * 100))
-    kept = []
+    kept, matches = [], 0
     for batch in rows.to_batches(max_chunksize=10):
-        list(driver.push(batch))
+        matches += sum(out.num_rows for out in driver.push(batch))
         kept.append(sum(table.num_rows for table in driver.kept._tables))
-    assert max(kept) <= 20
+    return max(kept), matches + sum(out.num_rows for out in driver.finish())
+
+
+def test_rows_of_a_sample_are_kept_and_no_others() -> None:
+    most, found = most_kept(EventSearch(sample=1))
+    assert most <= 30
+    assert found == 1
+
+
+def test_rows_out_of_the_window_are_let_go() -> None:
+    most, found = most_kept(EventSearch())
+    assert most <= 20
+    assert found == 100
 
 
 def test_a_null_order_value_names_event_and_partition() -> None:
