@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+COMPILING := tests/spark/test_event_batch.py tests/engine/test_backtrack.py tests/engine/test_sweep.py
 RUN := PYSPARK_PYTHON=$(abspath $(BIN)/python) $(BIN)/
 
 .PHONY: demo test check pytest bench golden docs clean
@@ -17,7 +18,9 @@ check: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The large kernels compile in one process each; later all processes find them in the cache.
 pytest: $(INSTALLED)
+	$(RUN)python -m pytest -n 2 --dist loadfile $(COMPILING)
 	$(RUN)python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 bench: $(INSTALLED)

@@ -335,8 +335,6 @@ def _case(source: Source, strategy: str | None, largest: int) -> EventCase:
         arguments["partition_by"] = ["grp"]
     if draft.one_in(6):
         arguments["inclusive"] = False
-    if draft.window and arguments["matches"] != "count" and draft.one_in(3):
-        arguments["timeouts"] = True
     return EventCase(_stream(source, draft.types, largest), arguments)
 
 
