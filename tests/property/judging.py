@@ -7,8 +7,9 @@ rows: into Arrow batches, into calls of the kernel, and into Spark partitions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -32,7 +33,7 @@ from sparkcep.spark.prepare import Preparation, Prepared, Source
 from tests.property.comparison import compare
 from tests.property.reference import ReferenceError_, StepLimitReached
 from tests.property.strategies import Case
-from tests.spark.frames import literal_frame
+from tests.spark.frames import literal_frame, warnings_unheard
 
 THREADS = 3
 ALL_ROWS = 1_000_000
@@ -85,16 +86,17 @@ class Judged:
 def judge(spark: SparkSession, cases: Sequence[Case], splits: Sequence[Split]) -> int:
     """Raise Difference at the first case that differs; return the number of cases judged."""
     judged = 0
-    for case, fault in verdicts(spark, cases, splits):
-        if fault is not None:
-            raise Difference(f"{fault}\n{case}") from None
-        judged += 1
+    with warnings_unheard(), closing(verdicts(spark, cases, splits)) as found:
+        for case, fault in found:
+            if fault is not None:
+                raise Difference(f"{fault}\n{case}") from None
+            judged += 1
     return judged
 
 
 def verdicts(
     spark: SparkSession, cases: Iterable[Case], splits: Sequence[Split]
-) -> Iterator[tuple[Case, Difference | None]]:
+) -> Generator[tuple[Case, Difference | None], None, None]:
     """Yield every case that the reference can judge, and how it differs."""
     expected = [judged for case in cases if (judged := _expected(case)) is not None]
     with ThreadPoolExecutor(THREADS) as pool:

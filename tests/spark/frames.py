@@ -1,9 +1,11 @@
-"""Small DataFrames with explicit types, made of literals so that Spark plans them without a Python worker."""
+"""What tests with Spark share: small DataFrames of literals, and plans made in other threads than the test's."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -11,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 def literal_frame(
     spark: SparkSession, columns: Sequence[str], types: Mapping[str, str], rows: Sequence[Sequence[Any]]
 ) -> DataFrame:
-    """Return the rows as a DataFrame; `types` names the Spark type of every column."""
+    """Return the rows as a DataFrame that Spark plans without a Python worker; `types` names each column's type."""
     if not rows:
         return spark.createDataFrame([], ", ".join(f"`{name}` {types[name]}" for name in columns))
     values = ", ".join(
@@ -25,3 +27,14 @@ def _literal(value: Any, kind: str) -> str:
         return f"CAST(NULL AS {kind})"
     text = str(value).replace("\\", "\\\\").replace("'", "\\'")
     return f"CAST('{text}' AS {kind})"
+
+
+@contextmanager
+def warnings_unheard() -> Iterator[None]:
+    """Let sparkcep warn into the void; enter it before other threads start to plan, leave it after they end.
+
+    Filters of warnings hold for the test that runs, in the main thread and while it runs. Another thread may
+    warn between two tests, or when "error" is set already and what the marks ignore is not.
+    """
+    with patch("sparkcep.errors.warnings"):
+        yield

@@ -25,7 +25,7 @@ from sparkcep.errors import SparkcepError
 from sparkcep.spark.event_batch import EventDriver, EventTask
 from sparkcep.spark.event_plan import EventPlan
 from tests.property.comparison import compare
-from tests.spark.frames import literal_frame
+from tests.spark.frames import literal_frame, warnings_unheard
 from tests.tables.event_cases import COLUMNS, ORDER, EventTableCase, load_event_cases
 
 THREADS = 3
@@ -110,8 +110,7 @@ def outcome(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[Cal
     selected = [item.callspec.params["name"] for item in request.session.items if item.path == request.path]
     original = EventPlan.task
     with (
-        # Filters of warnings hold for the test that is running, not for these threads.
-        patch("sparkcep.spark.planned.warn"),
+        warnings_unheard(),
         patch.object(EventPlan, "task", lambda plan: EverySplit(original(plan))),
         ThreadPoolExecutor(THREADS) as pool,
     ):

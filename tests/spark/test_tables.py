@@ -19,25 +19,20 @@ from pyspark.sql import functions as F
 import sparkcep
 from sparkcep.errors import SparkcepError
 from tests.property.comparison import compare
-from tests.spark.frames import literal_frame
+from tests.spark.frames import literal_frame, warnings_unheard
 from tests.tables.cases import TableCase, load_cases
 
 THREADS = 3
 CASES = {f"{case.table}: {case.name}": case for case in load_cases()}
 Found = dict[str, list[tuple[Any, ...]] | str]
 
-pytestmark = [
-    # Most cases are one partition on purpose; one has a condition that never holds.
-    pytest.mark.filterwarnings("ignore:no partition_by:sparkcep.errors.SparkcepWarning"),
-    pytest.mark.filterwarnings("ignore:.* can never hold:sparkcep.errors.SparkcepWarning"),
-]
-
 
 @pytest.fixture(scope="module")
 def outcomes(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Found]]]:
     """Start all selected cases; return what each engine finds, or the message of its error, by case."""
     selected = [item.callspec.params["name"] for item in request.session.items if item.path == request.path]
-    with ThreadPoolExecutor(THREADS) as pool:
+    # Most cases are one partition on purpose; one has a condition that never holds.
+    with warnings_unheard(), ThreadPoolExecutor(THREADS) as pool:
         yield {name: pool.submit(_found, spark, CASES[name]) for name in selected}
         pool.shutdown(cancel_futures=True)
 
