@@ -15,7 +15,7 @@ from sparkcep.engine.event_code import Vectors, condition_holds, update_vector
 from sparkcep.engine.event_tables import BEFORE, BEHIND, EVENTS, NO_WINDOW, RunTables, in_own_window, in_window
 from sparkcep.engine.match_listing import Listing
 from sparkcep.engine.matches import Float64s, Int64s, UInt64s
-from sparkcep.engine.runs_kernel import Input
+from sparkcep.engine.run_edges import Input
 from sparkcep.engine.time_outs import row_at
 
 OPEN_END = 2**62

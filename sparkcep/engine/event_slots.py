@@ -100,7 +100,7 @@ class _EventLowering(SlotLowering):
         is_float, column = operand_columns(self.conditions.operands)[tree.operand]
         if tree.at == CURRENT_ROW:
             return self.emit(LOAD_EVENT_FLOAT if is_float else LOAD_EVENT_INT, column)
-        return self.load(RunSlot(tree.at.end, _only(tree.at.rows.variables), tree.operand), is_float)
+        return self.load(run_slot(tree), is_float)
 
     def load(self, slot: RunSlot, is_float: bool) -> int:
         assert self.code is not None
@@ -125,6 +125,11 @@ class _EventLowering(SlotLowering):
             self.code.slot(count)  # tells a sum of nothing from one that overflowed: both are NULL
             return self.load(RunSlot("sum", variable, tree.operand, tree.type.low, tree.type.high), is_float)
         return self.load(RunSlot(tree.function, variable, tree.operand), is_float)
+
+
+def run_slot(tree: Read) -> RunSlot:
+    """Return the slot that a read of an earlier event loads."""
+    return RunSlot(tree.at.end, _only(tree.at.rows.variables), tree.operand)
 
 
 def _only(variables: Iterable[int] | None) -> int:

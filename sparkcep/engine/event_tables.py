@@ -158,6 +158,32 @@ class Edges(NamedTuple):
     gaps: Int32s
 
 
+class Awaited(NamedTuple):
+    """Values that runs wait for: every edge out of such a state asks an event for the run's own value.
+
+    Attributes
+    ----------
+    states
+        How many states wait for a value.
+    bucket, slot : int32[s]
+        Number among those, slot of the value; −1 where a state waits for none.
+    offsets : int32[s + 2]
+        Per state, the start last: ``columns[offsets[s]:offsets[s + 1]]`` are those that the edges compare
+        with the value; a lone −1 where there is none.
+    columns : int32[c]
+        Operand columns.
+    is_float : bool[s]
+        Whether values and columns are doubles.
+    """
+
+    states: int
+    bucket: Int32s
+    slot: Int32s
+    offsets: Int32s
+    columns: Int32s
+    is_float: Bools
+
+
 class States(NamedTuple):
     """States, by what has taken an event: see `sparkcep.engine.order_states`; arrays of length s.
 
@@ -212,6 +238,7 @@ class RunTables(NamedTuple):
     """
 
     states: States
+    awaited: Awaited
     edges: Edges
     components: Components
     gaps: Gaps

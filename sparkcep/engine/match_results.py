@@ -31,8 +31,8 @@ from sparkcep.engine.match_listing import Listing
 from sparkcep.engine.match_order import in_order_once
 from sparkcep.engine.matches import Int64s
 from sparkcep.engine.non_overlapping import Picker, completions_by_event
+from sparkcep.engine.run_edges import Input
 from sparkcep.engine.run_pools import RunPools
-from sparkcep.engine.runs_kernel import Input
 from sparkcep.engine.sampling import Sample
 from sparkcep.engine.time_outs import deadlines
 
@@ -116,7 +116,7 @@ class MatchResults:
             self._choose(count)
         else:
             for listing, matches in self.pools.listings(count, self.stream):
-                self._judge(listing, matches)
+                self.put(listing, matches)
         control[lists.COMPLETIONS] = 0
 
     def _count(self, count: int) -> None:
@@ -190,7 +190,8 @@ class MatchResults:
                 chosen = found_in(graph, None, row, class_of)
             self._output(chosen)
 
-    def _judge(self, listing: Listing, count: int) -> None:
+    def put(self, listing: Listing, count: int) -> None:
+        """Judge the first `count` matches of a listing, and put out those that stand, or hold them back."""
         verdicts, timed, moments = self._verdicts(listing, count)
         found = selected(as_found(listing, count, timed, moments), np.flatnonzero(verdicts != DROPPED))
         if not self.waits:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from sparkcep.engine.compiled import inlined
 from sparkcep.engine.event_code import Vectors
-from sparkcep.engine.event_tables import Nodes, Runs
+from sparkcep.engine.event_tables import Awaited, Nodes, Runs
 from sparkcep.engine.match_graph import add_union
 from sparkcep.engine.matches import Int64s
 
-(ROW, LIVE, FREE, TOP, NODES, COMPLETIONS, USED, PENDING, PEAK, VISITS, MERGED, CLASSES, EXPIRED) = range(13)
-CONTROL_SIZE = 13
+(ROW, LIVE, FREE, TOP, NODES, COMPLETIONS, USED, PENDING, PEAK, VISITS, MERGED, CLASSES, EXPIRED, BUCKETS) = range(14)
+CONTROL_SIZE = 14
 DONE, NO_ROOM, OVER_BUDGET = range(3)
 # What an event did to a run: its loop took it, or a next component would.
 TOOK, BEGAN = 1, 2
 START, SCRATCH_RUN = 0, 1
+FEWEST_BUCKETS = 64
 EMPTY, REMOVED = -1, -2
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -29,6 +31,9 @@ class Pools(NamedTuple):
     ----------
     heads : int64[classes · states]
         First run of each list.
+    buckets : int64[2^k · awaiting states]
+        First run of each list of those that wait for a value, by a hash of class and value;
+        ``control[BUCKETS]`` of the 2^k are in use.
     table : int64[2^k]
         Runs by a hash of what makes them equal.
     completions : int64[4, m]
@@ -46,6 +51,7 @@ class Pools(NamedTuple):
     vectors: Vectors
     nodes: Nodes
     heads: Int64s
+    buckets: Int64s
     table: Int64s
     completions: Int64s
     last_witness: Int64s
@@ -89,7 +95,7 @@ def free_run(pools: Pools, control: Int64s, run: int) -> None:
 
 
 @inlined
-def put_run(pools: Pools, rules: Rules, control: Int64s, states: int, run: int) -> None:
+def put_run(awaited: Awaited, pools: Pools, rules: Rules, control: Int64s, run: int) -> None:
     """Put a run on its list, or merge it with an equal one."""
     runs = pools.runs
     if rules.merges:
@@ -112,9 +118,41 @@ def put_run(pools: Pools, rules: Rules, control: Int64s, states: int, run: int) 
         at, control[USED] = (reused, control[USED]) if reused >= 0 else (at, control[USED] + 1)
         pools.table[at] = run
         runs.place[run] = at
-    place = runs.class_of[run] * states + runs.state[run]
-    runs.following[run] = pools.heads[place]
-    pools.heads[place] = run
+    link(awaited, pools, control, run)
+
+
+@inlined
+def link(awaited: Awaited, pools: Pools, control: Int64s, run: int) -> None:
+    """Put a run on its list."""
+    state, class_of = pools.runs.state[run], pools.runs.class_of[run]
+    heads, place = pools.heads, class_of * awaited.slot.shape[0] + state
+    slot = awaited.slot[state]
+    if slot >= 0:
+        value = (
+            float_bits(pools.vectors.floats[run, slot])
+            if awaited.is_float[state]
+            else pools.vectors.integers[run, slot]
+        )
+        heads, place = pools.buckets, bucket_of(awaited, control, state, class_of, value)
+    pools.runs.following[run] = heads[place]
+    heads[place] = run
+
+
+@inlined
+def bucket_of(awaited: Awaited, control: Int64s, state: int, class_of: int, value: int) -> int:
+    """Return the bucket of the runs that wait for a value; each state has its own ones."""
+    mixed = (np.uint64(value) + np.uint64(class_of) * _MIX) * _MIX
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX
+    return np.int64((mixed >> np.uint64(32)) & np.uint64(control[BUCKETS] - 1)) * awaited.states + awaited.bucket[state]
+
+
+@inlined
+def float_bits(value: float) -> int:
+    """Return the same number for doubles that Spark holds equal; others may share it."""
+    if not np.isfinite(value):
+        return np.int64(1)
+    mantissa, exponent = math.frexp(value)
+    return np.int64(mantissa * 2.0**53) + np.int64(exponent)
 
 
 @inlined

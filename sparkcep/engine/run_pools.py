@@ -13,6 +13,7 @@ from sparkcep.engine.event_code import Vectors
 from sparkcep.engine.event_tables import (
     EVENTS,
     WAITING,
+    Awaited,
     Nodes,
     Runs,
     RunTables,
@@ -66,6 +67,7 @@ class RunPools:
         self.initial_nulls: UInt64s = np.array([program.initial_nulls], np.uint64)
         self.control = np.zeros(lists.CONTROL_SIZE, np.int64)
         self.control[lists.FREE], self.control[lists.TOP] = -1, lists.SCRATCH_RUN + 1
+        self.control[lists.BUCKETS] = lists.FEWEST_BUCKETS
         self.pools = self._new_pools(FIRST_RUNS)
         start = self.pools.runs
         start.state[0], start.mode[0], start.leaves[0], start.stopped[0] = self.states, WAITING, 0, 0
@@ -94,12 +96,16 @@ class RunPools:
             Vectors(integers, integers.view(np.float64), np.zeros(runs, np.uint64)),
             new_nodes(16 * runs),
             np.full(self.states, -1, np.int64),
+            self._buckets(lists.FEWEST_BUCKETS),
             np.full(8 * runs, lists.EMPTY, np.int64),
             np.empty((4, 2 * runs), np.int64),
             np.full((gaps, 1), -1, np.int64),
             np.zeros(1, np.int64),
             np.empty((4, 16 * runs if self.rules.times_out else 0), np.int64),
         )
+
+    def _buckets(self, count: int) -> Int64s:
+        return np.full(count * self.program.tables.awaited.states, -1, np.int64)
 
     @property
     def live_nodes(self) -> int:
@@ -141,11 +147,24 @@ class RunPools:
             pools = pools._replace(completions=np.empty((4, 4 * most), np.int64))
         if self.rules.times_out and pools.expired.shape[1] <= 4 * (most + live):
             pools = pools._replace(expired=np.empty((4, 8 * (most + live)), np.int64))
+        if live > control[lists.BUCKETS]:
+            pools = self._with_buckets(pools, 1 << (2 * live).bit_length())
         size = len(pools.table)
         while size < 8 * (most + live):
             size *= 2
         self.pools = pools._replace(table=np.full(size, lists.EMPTY, np.int64))
         control[lists.USED] = rehash(self.pools, int(control[lists.TOP]))
+
+    def _with_buckets(self, pools: Pools, count: int) -> Pools:
+        """Spread the runs that wait for a value over more buckets."""
+        awaited = self.program.tables.awaited
+        if not awaited.states:
+            return pools
+        runs = self._live()
+        spread = pools._replace(buckets=self._buckets(count))
+        self.control[lists.BUCKETS] = count
+        link_all(awaited, spread, self.control, runs[awaited.slot[pools.runs.state[runs]] >= 0])
+        return spread
 
     def _grown_vectors(self, runs: int) -> Vectors:
         integers = _grown(self.pools.vectors.integers, runs)
@@ -157,9 +176,11 @@ class RunPools:
         now = min(row, len(stream.classes) - 1)
         if now < 0:
             return
-        drop_expired(tables, stream, self.rules, self.pools, control, now)
+        places = int(control[lists.CLASSES]) * self.states
+        drop_expired(tables, stream, self.rules, self.pools, control, self.pools.heads, places, now)
+        drop_expired(tables, stream, self.rules, self.pools, control, self.pools.buckets, self._used_buckets(), now)
         self.take_expired(stream)
-        tips = self._tips()
+        tips = self._live()
         roots = self.pools.runs.tip[tips]
         count = int(control[lists.NODES])
         moved = np.empty(count, np.int64)
@@ -168,15 +189,19 @@ class RunPools:
         )
         self.pools.runs.tip[tips] = moved[roots]
 
-    def _tips(self) -> Int64s:
+    def _live(self) -> Int64s:
         """Return the live runs."""
         found = np.empty(int(self.control[lists.LIVE]), np.int64)
-        live_runs(self.pools, int(self.control[lists.CLASSES]) * self.states, found)
+        listed = live_runs(self.pools, self.pools.heads, int(self.control[lists.CLASSES]) * self.states, found, 0)
+        live_runs(self.pools, self.pools.buckets, self._used_buckets(), found, listed)
         return found
+
+    def _used_buckets(self) -> int:
+        return int(self.control[lists.BUCKETS]) * self.program.tables.awaited.states
 
     def most_crowded(self) -> int:
         """Return the component behind which most runs wait."""
-        states = self.pools.runs.state[self._tips()]
+        states = self.pools.runs.state[self._live()]
         state = int(np.bincount(states, minlength=1).argmax())
         return int(self.program.tables.states.current[state])
 
@@ -203,7 +228,7 @@ class RunPools:
             column[:count] -= first
         self.pools.runs.seen[:] -= first
         self.pools.last_witness[:] = np.maximum(self.pools.last_witness - first, -1)
-        tips = self._tips()
+        tips = self._live()
         for slot in self.program.positions:
             self.pools.vectors.integers[tips, slot] -= first
         if len(self.program.positions):
@@ -272,11 +297,12 @@ def too_many_matches() -> MatchError:
 
 
 @compiled
-def drop_expired(tables: RunTables, stream: Stream, rules: Rules, pools: Pools, control: Int64s, now: int) -> None:
-    """Free the runs whose window is over at row `now`."""
-    states = tables.states.current.shape[0]
-    for place in range(control[lists.CLASSES] * states):
-        previous, run = np.int64(-1), pools.heads[place]
+def drop_expired(
+    tables: RunTables, stream: Stream, rules: Rules, pools: Pools, control: Int64s, heads: Int64s, places: int, now: int
+) -> None:
+    """Free the runs on the first lists of `heads` whose window is over at row `now`."""
+    for place in range(places):
+        previous, run = np.int64(-1), heads[place]
         while run >= 0:
             following = pools.runs.following[run]
             start = pools.nodes.last_start[pools.runs.tip[run]]
@@ -284,7 +310,7 @@ def drop_expired(tables: RunTables, stream: Stream, rules: Rules, pools: Pools, 
                 previous = run
             else:
                 if previous < 0:
-                    pools.heads[place] = following
+                    heads[place] = following
                 else:
                     pools.runs.following[previous] = following
                 if rules.times_out:
@@ -294,15 +320,22 @@ def drop_expired(tables: RunTables, stream: Stream, rules: Rules, pools: Pools, 
 
 
 @compiled
-def live_runs(pools: Pools, places: int, found: Int64s) -> None:
-    """Fill `found` with all runs on the first `places` lists."""
-    count = 0
+def live_runs(pools: Pools, heads: Int64s, places: int, found: Int64s, count: int) -> int:
+    """Write all runs on the first `places` lists behind the `count` ones found so far; return how many there are."""
     for place in range(places):
-        run = pools.heads[place]
+        run = heads[place]
         while run >= 0:
             found[count] = run
             count += 1
             run = pools.runs.following[run]
+    return count
+
+
+@compiled
+def link_all(awaited: Awaited, pools: Pools, control: Int64s, runs: Int64s) -> None:
+    """Put runs on their lists."""
+    for i in range(runs.shape[0]):
+        lists.link(awaited, pools, control, runs[i])
 
 
 @compiled

@@ -18,6 +18,7 @@ from sparkcep.engine.event_tables import Stream
 from sparkcep.engine.events import BudgetExceeded, EventMatches, EventRows, joined_matches
 from sparkcep.engine.match_results import MatchResults
 from sparkcep.engine.matches import Int64s
+from sparkcep.engine.run_edges import Input
 from sparkcep.engine.run_pools import RunPools
 from sparkcep.engine.runs_program import RunsProgram, compile_runs
 from sparkcep.engine.slots import Codes
@@ -73,9 +74,7 @@ class _Push:
         self.starts = np.zeros(self.rows.count, np.bool_)
         self.starts[self.old + rows.starts] = True
         self.borders: Int64s = np.flatnonzero(self.starts).astype(np.int64)
-        self.given = kernel.Input(
-            self._stream(), self.starts, self._operands(), self.program.code, self.program.bound(codes)
-        )
+        self.given = Input(self._stream(), self.starts, self._operands(), self.program.code, self.program.bound(codes))
         self.results.begin(self.given, self.borders)
 
     def _stream(self) -> Stream:

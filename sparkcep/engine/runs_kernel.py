@@ -8,30 +8,25 @@ has not been visited is put in afterwards, so that no run sees an event twice.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sparkcep.engine.compiled import compiled, inlined
-from sparkcep.engine.event_code import ConditionCode, Operands, Vectors, condition_holds, is_null, update_vector
 from sparkcep.engine.event_tables import (
-    LOOPING,
-    WAITING,
-    Components,
+    Awaited,
     RunTables,
     Stream,
-    in_own_window,
     in_window,
     is_open,
 )
-from sparkcep.engine.match_graph import add_event
-from sparkcep.engine.matches import Bools, Int64s, UInt64s
+from sparkcep.engine.matches import Int64s, UInt64s
+from sparkcep.engine.run_edges import Input, all_bits, stopped_loops, try_edges
 from sparkcep.engine.run_lists import (
-    BEGAN,
+    BUCKETS,
     CLASSES,
     COMPLETIONS,
     DONE,
     EXPIRED,
+    FEWEST_BUCKETS,
     LIVE,
     NO_ROOM,
     NODES,
@@ -40,33 +35,19 @@ from sparkcep.engine.run_lists import (
     PENDING,
     REMOVED,
     ROW,
-    SCRATCH_RUN,
     START,
-    TOOK,
     USED,
     VISITS,
     Pools,
     Rules,
+    bucket_of,
+    float_bits,
     free_run,
     is_equal,
-    new_run,
     put_run,
 )
 from sparkcep.engine.run_modes import mode_after, mode_passed_over
-from sparkcep.engine.slot_code import Registers
 from sparkcep.engine.time_outs import note_expired
-
-_ONE, _ZERO = np.uint64(1), np.uint64(0)
-
-
-class Input(NamedTuple):
-    """The rows of a call, where groups start, and what conditions need to read them."""
-
-    stream: Stream
-    starts: Bools
-    operands: Operands
-    code: ConditionCode
-    registers: Registers
 
 
 @compiled
@@ -102,8 +83,8 @@ def advance(tables: RunTables, given: Input, rules: Rules, pools: Pools, control
                 hears = class_of != own
                 waits = tables.contiguous and state < states
                 if waits or hears or _is_interesting(tables, stream.conditions, state, states, row):
-                    _visit(tables, given, rules, pools, control, state, class_of, row, hears)
-            _put_pending(pools, rules, control, states)
+                    _visit_lists(tables, given, rules, pools, control, state, class_of, row, hears)
+            _put_pending(tables.awaited, pools, rules, control)
         if own >= 0:
             _note_witnesses(tables, stream.conditions, pools.last_witness, own, row)
         control[PEAK] = max(control[PEAK], control[LIVE])
@@ -121,15 +102,9 @@ def _has_room(rules: Rules, pools: Pools, control: Int64s) -> bool:
     completions = pools.completions.shape[1] - control[COMPLETIONS]
     if rules.times_out and pools.expired.shape[1] - control[EXPIRED] <= 2 * (most + control[LIVE]):
         return False
+    if pools.buckets.shape[0] and control[LIVE] > 2 * control[BUCKETS]:
+        return False
     return free > most and nodes > 2 * most + control[LIVE] and table > most + control[LIVE] and completions > most
-
-
-@inlined
-def _all_bits(conditions: UInt64s, row: int, bits: UInt64s, index: int) -> bool:
-    missing = _ZERO
-    for word in range(conditions.shape[0]):
-        missing |= bits[index, word] & ~conditions[word, row]
-    return missing == _ZERO
 
 
 @inlined
@@ -137,7 +112,7 @@ def _is_interesting(tables: RunTables, conditions: UInt64s, state: int, states: 
     """Whether an event can move a run of a state at all."""
     edges = tables.edges
     for edge in range(edges.offsets[state], edges.offsets[state + 1]):
-        if _all_bits(conditions, row, edges.bits, edge):
+        if all_bits(conditions, row, edges.bits, edge):
             return True
     if state == states:
         return False
@@ -151,7 +126,7 @@ def _is_interesting(tables: RunTables, conditions: UInt64s, state: int, states: 
 @inlined
 def _note_witnesses(tables: RunTables, conditions: UInt64s, last_witness: Int64s, class_of: int, row: int) -> None:
     for gap in range(tables.gaps.quick.shape[0]):
-        if tables.gaps.quick[gap] and _all_bits(conditions, row, tables.gaps.bits, gap):
+        if tables.gaps.quick[gap] and all_bits(conditions, row, tables.gaps.bits, gap):
             last_witness[gap, class_of] = row
 
 
@@ -163,28 +138,44 @@ def end_group(tables: RunTables, stream: Stream, rules: Rules, pools: Pools, con
 
 @inlined
 def _end_group(tables: RunTables, stream: Stream, rules: Rules, pools: Pools, control: Int64s, end: int) -> None:
-    states = tables.states.current.shape[0]
+    lists = control[CLASSES] * tables.states.current.shape[0]
+    _end_runs(tables, stream, rules, pools, control, pools.heads, lists, end)
+    _end_runs(tables, stream, rules, pools, control, pools.buckets, control[BUCKETS] * tables.awaited.states, end)
+    control[BUCKETS] = FEWEST_BUCKETS
     for class_of in range(control[CLASSES]):
-        for place in range(class_of * states, (class_of + 1) * states):
-            run = pools.heads[place]
-            pools.heads[place] = -1
-            while run >= 0:
-                following = pools.runs.following[run]
-                if rules.times_out:
-                    note_expired(tables, stream, pools, control, run, end, True)
-                free_run(pools, control, run)
-                run = following
         pools.class_counts[class_of] = 0
         for gap in range(pools.last_witness.shape[0]):
             pools.last_witness[gap, class_of] = -1
     control[CLASSES] = 0
 
 
+@inlined
+def _end_runs(
+    tables: RunTables,
+    stream: Stream,
+    rules: Rules,
+    pools: Pools,
+    control: Int64s,
+    heads: Int64s,
+    lists: int,
+    end: int,
+) -> None:
+    for place in range(lists):
+        run = heads[place]
+        heads[place] = -1
+        while run >= 0:
+            following = pools.runs.following[run]
+            if rules.times_out:
+                note_expired(tables, stream, pools, control, run, end, True)
+            free_run(pools, control, run)
+            run = following
+
+
 # -- one event ----------------------------------------------------------------------------------
 
 
 @inlined
-def _visit(
+def _visit_lists(
     tables: RunTables,
     given: Input,
     rules: Rules,
@@ -195,26 +186,61 @@ def _visit(
     row: int,
     hears: bool,
 ) -> None:
-    """Let an event pass the runs of a class in a state (the last one: the start).
+    """Let an event pass the runs of a class in a state (the last one: the start) that it may move."""
+    awaited, operands = tables.awaited, given.operands
+    for at in range(awaited.offsets[state], awaited.offsets[state + 1]):
+        column, heads = awaited.columns[at], pools.heads
+        place = class_of * tables.states.current.shape[0] + state
+        if column >= 0:
+            heads = pools.buckets
+            if awaited.is_float[state]:
+                absent, value = operands.float_nulls[column, row], float_bits(operands.floats[column, row])
+            else:
+                absent, value = operands.integer_nulls[column, row], operands.integers[column, row]
+            if absent:
+                continue
+            place = bucket_of(awaited, control, state, class_of, value)
+        _visit(tables, given, rules, pools, control, heads, place, state, class_of, row, hears)
+
+
+@inlined
+def _visit(
+    tables: RunTables,
+    given: Input,
+    rules: Rules,
+    pools: Pools,
+    control: Int64s,
+    heads: Int64s,
+    place: int,
+    state: int,
+    class_of: int,
+    row: int,
+    hears: bool,
+) -> None:
+    """Let an event pass the runs on a list.
 
     Runs that only hear of it, an event of another class, look out for UNTIL and nothing else.
     """
     runs, states = pools.runs, tables.states.current.shape[0]
     at_start = state == states
-    previous, run = np.int64(-1), np.int64(START) if at_start else pools.heads[class_of * states + state]
+    previous, run = np.int64(-1), np.int64(START) if at_start else heads[place]
     if hears and at_start:
         run = np.int64(-1)
     while run >= 0:
         following = np.int64(-1) if at_start else runs.following[run]
+        if not at_start and (runs.class_of[run] != class_of or runs.seen[run] >= row):
+            # Lists of values hold several classes, and may be visited once more for another column.
+            previous, run = run, following
+            continue
         mode, stopped = runs.mode[run], runs.stopped[run]
         alive = at_start or _is_alive(tables, given.stream, pools, run, row, hears)
         if alive and not at_start:
             control[VISITS] += 1
             if tables.contiguous and not hears and runs.seen[run] < row - 1:
                 mode = mode_passed_over(tables, state, runs.leaves[run], mode)
-            stopped = _stopped(tables, given, pools, state, run, row, stopped)
+            stopped = stopped_loops(tables, given, pools, state, run, row, stopped)
         if alive and mode and not hears:
-            outcome = _try_edges(tables, given, rules, pools, control, state, class_of, run, row, mode, stopped)
+            outcome = try_edges(tables, given, rules, pools, control, state, class_of, run, row, mode, stopped)
             if not at_start and tables.states.is_sequence[state]:
                 mode = mode_after(tables, state, runs.leaves[run], mode, outcome)
         if rules.merges and alive and mode == 0 and not at_start and _continues(pools, control, run):
@@ -222,7 +248,7 @@ def _visit(
             mode, stopped = runs.mode[run], runs.stopped[run]
         if not at_start and (not alive or mode != runs.mode[run] or stopped != runs.stopped[run]):
             if previous < 0:
-                pools.heads[class_of * states + state] = following
+                heads[place] = following
             else:
                 runs.following[previous] = following
             if alive and mode:
@@ -239,12 +265,12 @@ def _visit(
 
 
 @inlined
-def _put_pending(pools: Pools, rules: Rules, control: Int64s, states: int) -> None:
+def _put_pending(awaited: Awaited, pools: Pools, rules: Rules, control: Int64s) -> None:
     """Put runs on their lists that must not see the event again."""
     run = control[PENDING]
     while run >= 0:
         following = pools.runs.following[run]
-        put_run(pools, rules, control, states, run)
+        put_run(awaited, pools, rules, control, run)
         run = following
 
 
@@ -285,172 +311,3 @@ def _keep_changed(pools: Pools, control: Int64s, run: int, mode: int, stopped: i
     runs.mode[run], runs.stopped[run] = mode, stopped
     runs.following[run] = control[PENDING]
     control[PENDING] = run
-
-
-@inlined
-def _stopped(tables: RunTables, given: Input, pools: Pools, state: int, run: int, row: int, stopped: int) -> int:
-    """Return the loops whose UNTIL has come, the event at `row` included."""
-    components, first = tables.components, tables.states.first[state]
-    for local in range(tables.states.size[state]):
-        component = first + local
-        if not components.has_until[component] or not (tables.states.relevant[state] >> local) & 1:
-            continue
-        if (stopped >> local) & 1 or not _all_bits(given.stream.conditions, row, components.until_bits, component):
-            continue
-        if condition_holds(
-            given.code, given.registers, given.operands, pools.vectors, components.until[component], run, row
-        ):
-            stopped |= 1 << local
-    return stopped
-
-
-@inlined
-def _try_edges(
-    tables: RunTables,
-    given: Input,
-    rules: Rules,
-    pools: Pools,
-    control: Int64s,
-    state: int,
-    class_of: int,
-    run: int,
-    row: int,
-    mode: int,
-    stopped: int,
-) -> int:
-    """Follow every edge that the event satisfies; tell whether a loop took it, or a next component would."""
-    outcome, edges, components = 0, tables.edges, tables.components
-    for edge in range(edges.offsets[state], edges.offsets[state + 1]):
-        component, takes = edges.component[edge], edges.takes[edge]
-        if not _all_bits(given.stream.conditions, row, edges.bits, edge):
-            continue
-        if takes and not _may_take_more(components, pools.vectors, run, component, mode, stopped):
-            continue
-        if not _in_time(tables, given.stream, pools.vectors, run, component, takes, row):
-            continue
-        if not condition_holds(given.code, given.registers, given.operands, pools.vectors, edges.test[edge], run, row):
-            continue
-        if components.leave[component] >= 0 and not components.is_loop[component]:
-            _take(tables, given, pools.vectors, edge, run, SCRATCH_RUN, row)
-            if not _may_leave(tables, given, pools.vectors, SCRATCH_RUN, component, row):
-                continue
-        outcome |= TOOK if takes else BEGAN
-        free = mode & WAITING != 0 or pools.runs.leaves[run] & edges.leaves[edge] == edges.leaves[edge]
-        if takes or (free and not _forbidden(tables, pools, edge, run, class_of)):
-            _extend(tables, given, rules, pools, control, edge, state, class_of, run, row, stopped)
-    return outcome
-
-
-@inlined
-def _may_take_more(components: Components, vectors: Vectors, run: int, component: int, mode: int, stopped: int) -> bool:
-    if not mode & LOOPING or (stopped >> np.int64(components.local[component])) & 1:
-        return False
-    most = components.most[component]
-    return most < 0 or vectors.integers[run, components.taken[component]] < most
-
-
-@inlined
-def _in_time(
-    tables: RunTables, stream: Stream, vectors: Vectors, run: int, component: int, takes: bool, row: int
-) -> bool:
-    """Tell whether the component's own window and strict_time allow for the event."""
-    origin = tables.components.origin[component, 1 if takes else 0]
-    waited = origin >= 0 and not is_null(vectors.nulls[run], origin)
-    windows = tables.components.windows
-    if waited and not in_own_window(stream, windows, component, vectors.integers[run, origin], row):
-        return False
-    if tables.strict_time < 0 or is_null(vectors.nulls[run], tables.strict_time):
-        return True
-    last = vectors.integers[run, tables.strict_time]
-    if stream.whole.shape[0]:
-        return stream.whole[last] < stream.whole[row]
-    return stream.fraction[last] < stream.fraction[row] or (
-        np.isnan(stream.fraction[row]) and not np.isnan(stream.fraction[last])
-    )
-
-
-@inlined
-def _forbidden(tables: RunTables, pools: Pools, edge: int, run: int, class_of: int) -> bool:
-    """Tell whether a witness of a negation came behind the component before it."""
-    edges = tables.edges
-    for at in range(edges.gap_offsets[edge], edges.gap_offsets[edge + 1]):
-        gap = edges.gaps[at]
-        if pools.last_witness[gap, class_of] > pools.vectors.integers[run, tables.gaps.edge[gap]]:
-            return True
-    return False
-
-
-@inlined
-def _extend(
-    tables: RunTables,
-    given: Input,
-    rules: Rules,
-    pools: Pools,
-    control: Int64s,
-    edge: int,
-    state: int,
-    class_of: int,
-    run: int,
-    row: int,
-    stopped: int,
-) -> None:
-    """Make the run that takes the event along an edge; note the match if it is one."""
-    runs, vectors, states = pools.runs, pools.vectors, tables.states
-    component, target = tables.edges.component[edge], tables.edges.target[edge]
-    new, node = new_run(pools, control), control[NODES]
-    control[NODES] += 1
-    add_event(pools.nodes, node, row, component, runs.tip[run])
-    _take(tables, given, vectors, edge, run, new, row)
-    if not tables.edges.takes[edge]:
-        stopped &= ~(1 << np.int64(tables.components.local[component]))
-    leaves = runs.leaves[run] | (1 << np.int64(tables.components.local[component]))
-    if not _may_leave(tables, given, vectors, new, component, row):
-        leaves ^= 1 << np.int64(tables.components.local[component])
-    if states.final[target] >= 0 and leaves & states.final[target] == states.final[target]:
-        at = control[COMPLETIONS]
-        control[COMPLETIONS] += 1
-        pools.completions[0, at], pools.completions[1, at] = row, node
-        pools.completions[2, at], pools.completions[3, at] = tables.components.order[component], class_of
-    if not states.is_open[target]:
-        free_run(pools, control, new)
-        return
-    _forget(vectors, new, states.dead[target])
-    runs.leaves[new], runs.stopped[new] = leaves & states.relevant[target], stopped & states.relevant[target]
-    runs.state[new], runs.class_of[new], runs.tip[new], runs.seen[new] = target, class_of, node, row
-    runs.mode[new] = LOOPING if states.is_loop[target] else WAITING
-    if state < states.current.shape[0] and target <= state:
-        runs.following[new] = control[PENDING]
-        control[PENDING] = new
-    else:
-        put_run(pools, rules, control, states.current.shape[0], new)
-
-
-@inlined
-def _take(tables: RunTables, given: Input, vectors: Vectors, edge: int, run: int, new: int, row: int) -> None:
-    """Let run `new` remember what `run` does when it takes the event along an edge."""
-    for slot in range(vectors.integers.shape[1]):
-        vectors.integers[new, slot] = vectors.integers[run, slot]
-    vectors.nulls[new] = vectors.nulls[run]
-    component, side = tables.edges.component[edge], 2 if tables.edges.takes[edge] else 0
-    first, last = tables.components.updates[component, side], tables.components.updates[component, side + 1]
-    update_vector(tables.updates, first, last, given.operands, vectors, new, row, row)
-
-
-@inlined
-def _may_leave(tables: RunTables, given: Input, vectors: Vectors, run: int, component: int, row: int) -> bool:
-    """Tell whether a component has taken enough, and what must hold when it is left."""
-    taken = tables.components.taken[component]
-    if taken >= 0 and vectors.integers[run, taken] < tables.components.least[component]:
-        return False
-    return condition_holds(
-        given.code, given.registers, given.operands, vectors, tables.components.leave[component], run, row
-    )
-
-
-@inlined
-def _forget(vectors: Vectors, run: int, dead: np.uint64) -> None:
-    """Give slots that nobody will read one value, so that runs can be equal."""
-    for slot in range(vectors.integers.shape[1]):
-        if (dead >> np.uint64(slot)) & _ONE != _ZERO:
-            vectors.integers[run, slot] = 0
-            vectors.nulls[run] &= ~(_ONE << np.uint64(slot))

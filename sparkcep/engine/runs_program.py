@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sparkcep.engine import event_code as codes
+from sparkcep.engine.awaited_values import awaited_values
 from sparkcep.engine.event_code import ConditionCode
 from sparkcep.engine.event_slots import EventCode, RunSlot
 from sparkcep.engine.event_tables import (
@@ -24,6 +25,7 @@ from sparkcep.engine.event_tables import (
     NEXT,
     PARTITION,
     STRICT,
+    Awaited,
     Components,
     Edges,
     Gaps,
@@ -165,6 +167,7 @@ class _Compiler:
         whole = self.events.within
         tables = RunTables(
             states=states,
+            awaited=self._awaited(edge_list),
             edges=edges,
             components=components._replace(
                 updates=ranges,
@@ -305,10 +308,7 @@ class _Compiler:
         by_state.append([(o, edge) for o in range(len(self.events.orders)) for edge in self._edges_of(o, frozenset())])
         flat = [pair for edges in by_state for pair in edges]
         components = [self.first_of[o] + edge.component for o, edge in flat]
-        tests = [
-            self.component(c).take if edge.takes else self.component(c).begin
-            for c, (_, edge) in zip(components, flat, strict=True)
-        ]
+        tests = [self._test(c, edge) for c, (_, edge) in zip(components, flat, strict=True)]
         table = Edges(
             offsets=np.cumsum([0, *map(len, by_state)]).astype(np.int32),
             component=np.array(components, np.int32),
@@ -321,6 +321,9 @@ class _Compiler:
             gaps=np.array([g for _, edge in flat for g in edge.gaps], np.int32),
         )
         return table, by_state
+
+    def _test(self, c: int, edge: OrderEdge) -> EventTest:
+        return self.component(c).take if edge.takes else self.component(c).begin
 
     # -- what a run remembers --------------------------------------------------------------------
 
@@ -427,6 +430,14 @@ class _Compiler:
         return (by_kind[slot.kind][is_float], place, column, count, slot.low, slot.high)
 
     # -- states ----------------------------------------------------------------------------------
+
+    def _awaited(self, by_state: list[list[tuple[int, OrderEdge]]]) -> Awaited:
+        tests = [
+            [self._test(self.first_of[o] + edge.component, edge).slots for o, edge in edges] for edges in by_state[:-1]
+        ]
+        listed = [component for order in self.events.orders for component in order.components]
+        seen_by_all = any(c.until is not None or POLICIES[c.strategy] in (STRICT, PARTITION) for c in listed)
+        return awaited_values(tests, self.code, may_miss=not seen_by_all)
 
     def _states(
         self,

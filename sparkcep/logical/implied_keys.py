@@ -6,10 +6,8 @@ an event then meets only the runs it may belong to, however many others are aliv
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from sparkcep.logical.event_bound import EventOrder, EventTest, LogicalEvents
-from sparkcep.logical.slots import CURRENT_ROW, Comparison, Logic, Read, SlotExpression
+from sparkcep.logical.slots import CURRENT_ROW, Comparison, Read, SlotExpression, conjuncts
 
 _PASSING = ("skip_till_next_match", "skip_till_any_match")
 
@@ -55,7 +53,7 @@ def _is_equal(test: EventTest, operand: int, variables: set[int]) -> bool:
             _reads_both(conjunct.left, conjunct.right, operand, variables)
             or _reads_both(conjunct.right, conjunct.left, operand, variables)
         )
-        for conjunct in _conjuncts(test.slots)
+        for conjunct in conjuncts(test.slots)
     )
 
 
@@ -64,13 +62,3 @@ def _reads_both(own: SlotExpression, other: SlotExpression, operand: int, variab
         return False
     of = other.at.rows.variables
     return own.at == CURRENT_ROW and other.at.offset == 0 and of is not None and of <= variables
-
-
-def _conjuncts(tree: SlotExpression | None) -> Iterator[SlotExpression]:
-    waiting = [tree]
-    while waiting:
-        found = waiting.pop()
-        if isinstance(found, Logic) and found.operator == "and":
-            waiting += [found.left, found.right]
-        elif found is not None:
-            yield found

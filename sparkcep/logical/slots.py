@@ -6,6 +6,7 @@ is try_ arithmetic: overflow and division by zero give NULL.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -212,3 +213,14 @@ class SlotConditions:
     variables: tuple[str, ...]
     operands: tuple[Operand, ...]
     conditions: tuple[SlotExpression | None, ...]
+
+
+def conjuncts(tree: SlotExpression | None) -> Iterator[SlotExpression]:
+    """Return what is joined by "and" in a condition."""
+    waiting = [tree]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, Logic) and found.operator == "and":
+            waiting += [found.left, found.right]
+        elif found is not None:
+            yield found

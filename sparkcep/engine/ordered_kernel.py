@@ -1,0 +1,437 @@
+"""The kernel of the `ordered` engine: binds events in any order of the components (lazy chain NFA).
+
+For each event of the component that is bound first, events of the next one are looked up in its
+sorted positions, within scoping bounds (Kolchinsky et al. 2015, section 5.1): behind the last bound
+event of those that stand before it in the pattern, before the first one of those that stand behind
+it, and where the window still holds all. The bounds go by the order of the pattern, never by the order
+of binding, in which an event might be taken that no sequence allows for.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkcep.engine.compiled import compiled, inlined
+from sparkcep.engine.event_code import ConditionCode, Operands
+from sparkcep.engine.event_tables import NO_WINDOW, Stream, Window, Windows, in_own_window, in_window, is_open
+from sparkcep.engine.match_listing import Listing
+from sparkcep.engine.matches import Bools, Int64s
+from sparkcep.engine.slot_code import Registers, compute
+
+# Loads, in place of the reads of row patterns; operands: a column and a component.
+LOAD_BOUND_INT, LOAD_BOUND_FLOAT = range(2)
+
+# Counters of a search: where to go on, what is listed, and what has been done.
+(BUCKET, STEP, LISTED, LISTED_EVENTS, EVALUATIONS) = range(5)
+CONTROL_SIZE = 5
+DONE, FULL = range(2)
+
+
+class Chain(NamedTuple):
+    """The steps in which components are bound, of matches that end with one of them.
+
+    Attributes
+    ----------
+    sequence : int64[k]
+        The component of each step.
+    end
+        The component that takes the last event.
+    first, order
+        Number of component 0 among those of all orders, and the order.
+    before, precedes : bool[k, k]
+        Whether one component stands before the other in the pattern; and in matches that end with `end`.
+    is_free
+        Whether nothing is left to be tested of the candidates of the last step.
+    test_offsets, tests : int64[k + 1], int64[t]
+        Conditions of each step.
+    window_offsets, windows : int64[k + 1], int64[w]
+        Components whose own window is checked at each step.
+    gap_offsets, gaps : int64[k + 1], int64[g]
+        Negations that are checked at each step.
+    gap_before, gap_after : bool[g, k]
+        Components before and after each negation.
+    """
+
+    sequence: Int64s
+    end: int
+    first: int
+    order: int
+    before: Bools
+    precedes: Bools
+    is_free: bool
+    test_offsets: Int64s
+    tests: Int64s
+    window_offsets: Int64s
+    windows: Int64s
+    gap_offsets: Int64s
+    gaps: Int64s
+    gap_before: Bools
+    gap_after: Bools
+
+
+class Positions(NamedTuple):
+    """The rows that components may take, then the witnesses of negations.
+
+    Attributes
+    ----------
+    rows : int64[r]
+        Ascending per list and bucket: a bucket holds the events of one class of one group.
+    offsets : int64[lists, buckets + 1]
+        Where each bucket of a list begins.
+    """
+
+    rows: Int64s
+    offsets: Int64s
+
+
+class Bound(NamedTuple):
+    """The search: bound row per component, next and last candidate per step, rows of the bucket that may count.
+
+    Attributes
+    ----------
+    rows : int64[k]
+    cursor, limit : int64[k]
+    scope : int64[2]
+        The first and the last row of the bucket that may take part in a match.
+    """
+
+    rows: Int64s
+    cursor: Int64s
+    limit: Int64s
+    scope: Int64s
+
+
+class Rows(NamedTuple):
+    """The rows of a call and what conditions need to read them; `strict`: order values must ascend."""
+
+    stream: Stream
+    operands: Operands
+    code: ConditionCode
+    registers: Registers
+    window: Window
+    own: Windows
+    strict: bool
+
+
+def new_bound(components: int) -> Bound:
+    """Return room for the search over so many components."""
+    whole = [np.zeros(components, np.int64) for _ in range(3)]
+    return Bound(whole[0], whole[1], whole[2], np.zeros(2, np.int64))
+
+
+@compiled
+def find(
+    chain: Chain, given: Rows, positions: Positions, bound: Bound, ends: Int64s, lists: bool, listing: Listing,
+    counts: Int64s, prefixes: Int64s, control: Int64s,
+) -> int:  # fmt: skip
+    """Find the matches whose last event is in rows ``ends[0]:ends[1]``; go on where `control` says.
+
+    Parameters
+    ----------
+    lists
+        Whether matches are listed; otherwise they are counted.
+    listing
+        Filled in.
+    counts : int64[buckets]
+        Matches are added up here.
+    prefixes : int64[k]
+        Partial matches, by number of events, are added up here.
+
+    Returns
+    -------
+    int
+        DONE, or FULL when there is no room for another match.
+    """
+    buckets, steps = positions.offsets.shape[1] - 1, chain.sequence.shape[0]
+    while control[BUCKET] < buckets:
+        bucket = control[BUCKET]
+        if control[STEP] < 0:
+            if not _is_promising(chain, given, positions, bound, ends, bucket):
+                control[BUCKET] += 1
+                continue
+            control[STEP] = 0
+            _scope(chain, given, positions, bound, bucket, 0)
+        while control[STEP] >= 0:
+            step = control[STEP]
+            if bound.cursor[step] >= bound.limit[step]:
+                control[STEP] -= 1
+                continue
+            if step == steps - 1 and chain.is_free and not lists:
+                found = bound.limit[step] - bound.cursor[step]
+                counts[bucket] += found
+                prefixes[step] += found
+                control[STEP] -= 1
+                continue
+            if lists and step == steps - 1 and not _has_room(listing, control, steps):
+                return FULL
+            bound.rows[chain.sequence[step]] = positions.rows[bound.cursor[step]]
+            bound.cursor[step] += 1
+            if not _fits(chain, given, positions, bound, bucket, step, control):
+                continue
+            prefixes[step] += 1
+            if step < steps - 1:
+                control[STEP] += 1
+                _scope(chain, given, positions, bound, bucket, step + 1)
+            elif lists:
+                _write(chain, given.stream, bound, listing, control)
+            else:
+                counts[bucket] += 1
+        control[BUCKET] += 1
+    return DONE
+
+
+@inlined
+def _has_room(listing: Listing, control: Int64s, steps: int) -> bool:
+    events = control[LISTED_EVENTS] + steps
+    return control[LISTED] < listing.completed.shape[0] and events <= listing.rows.shape[0]
+
+
+@inlined
+def _is_promising(chain: Chain, given: Rows, positions: Positions, bound: Bound, ends: Int64s, bucket: int) -> bool:
+    """Whether every component has an event in a bucket; sets the rows that may take part in a match."""
+    first = _first_behind(positions, chain.end, bucket, ends[0] - 1)
+    last = _first_behind(positions, chain.end, bucket, ends[1] - 1) - 1
+    if last < first:
+        return False
+    bound.scope[0], bound.scope[1] = positions.rows[first], positions.rows[last]
+    if not in_window(given.stream, given.window, bound.scope[0], bound.scope[0]):
+        return False
+    for component in range(chain.sequence.shape[0]):
+        low, high = positions.offsets[component, bucket], positions.offsets[component, bucket + 1]
+        if low == high:
+            return False
+        if component != chain.end:
+            at = _first_in_window(given, positions.rows, low, high, positions.rows[first])
+            if at < high:
+                bound.scope[0] = min(bound.scope[0], positions.rows[at])
+    return True
+
+
+@inlined
+def _first_behind(positions: Positions, component: int, bucket: int, row: int) -> int:
+    """Return the first candidate of a bucket that lies behind a row."""
+    low, high = positions.offsets[component, bucket], positions.offsets[component, bucket + 1]
+    return _first_above(positions.rows, low, high, row)
+
+
+@inlined
+def _first_above(rows: Int64s, low: int, high: int, row: int) -> int:
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle] > row:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@inlined
+def _first_in_window(given: Rows, rows: Int64s, low: int, high: int, last: int) -> int:
+    """Return the first candidate from which on row `last` is inside of the window."""
+    if given.window.kind == NO_WINDOW:
+        return low
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle] >= last or in_window(given.stream, given.window, rows[middle], last):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@inlined
+def _first_out_of_window(given: Rows, rows: Int64s, low: int, high: int, first: int) -> int:
+    """Return the first candidate that is not inside of the window from row `first` on."""
+    if given.window.kind == NO_WINDOW:
+        return high
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle] > first and not in_window(given.stream, given.window, first, rows[middle]):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@inlined
+def _first_later(stream: Stream, rows: Int64s, low: int, high: int, row: int) -> int:
+    """Return the first candidate behind `row` with a later order value."""
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle] > row and is_later(stream, row, rows[middle]):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@inlined
+def _first_as_late(stream: Stream, rows: Int64s, low: int, high: int, row: int) -> int:
+    """Return the first candidate that has not an earlier order value than `row`."""
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle] >= row or not is_later(stream, rows[middle], row):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@inlined
+def is_later(stream: Stream, row: int, other: int) -> bool:
+    """Tell whether row `other`, which lies behind `row`, has a later order value."""
+    if stream.whole.shape[0]:
+        return stream.whole[row] < stream.whole[other]
+    return stream.fraction[row] < stream.fraction[other] or (
+        np.isnan(stream.fraction[other]) and not np.isnan(stream.fraction[row])
+    )
+
+
+@inlined
+def _scope(chain: Chain, given: Rows, positions: Positions, bound: Bound, bucket: int, step: int) -> None:
+    """Find the candidates of a step: by the neighbours in the pattern that are bound, and by the window."""
+    component, rows = chain.sequence[step], positions.rows
+    low, high = positions.offsets[component, bucket], positions.offsets[component, bucket + 1]
+    lower, upper = np.int64(-1), np.int64(2**62)
+    earliest, latest = np.int64(2**62), np.int64(-1)
+    for before in range(step):
+        other = chain.sequence[before]
+        row = bound.rows[other]
+        earliest, latest = min(earliest, row), max(latest, row)
+        if chain.precedes[other, component]:
+            lower = max(lower, row)
+        elif chain.precedes[component, other]:
+            upper = min(upper, row)
+    if given.strict:
+        if lower >= 0:
+            low = _first_later(given.stream, rows, low, high, lower)
+        if upper < 2**62:
+            high = _first_as_late(given.stream, rows, low, high, upper)
+    scope = bound.scope
+    first, last = scope[0], scope[1] - (0 if component == chain.end else 1)
+    low = _first_above(rows, low, high, max(lower, first - 1))
+    high = _first_above(rows, low, high, min(upper - 1, last))
+    if step > 0:
+        low = _first_in_window(given, rows, low, high, latest)
+        high = _first_out_of_window(given, rows, low, high, earliest)
+    bound.cursor[step], bound.limit[step] = low, high
+
+
+@inlined
+def _fits(
+    chain: Chain, given: Rows, positions: Positions, bound: Bound, bucket: int, step: int, control: Int64s
+) -> bool:
+    """Tell whether the event of a step goes with those that are bound."""
+    return (
+        _is_apart(chain, given, bound, step)
+        and _is_in_time(chain, given, bound, step)
+        and not _is_forbidden(chain, positions, bound, bucket, step)
+        and _conditions_hold(chain, given, bound, step, control)
+    )
+
+
+@inlined
+def _is_apart(chain: Chain, given: Rows, bound: Bound, step: int) -> bool:
+    """Tell whether the event is another one than those of parts that may interleave with its own."""
+    component = chain.sequence[step]
+    row = bound.rows[component]
+    for before in range(step):
+        other = chain.sequence[before]
+        if chain.precedes[other, component] or chain.precedes[component, other]:
+            continue
+        taken = bound.rows[other]
+        if taken == row or (given.strict and not is_later(given.stream, min(taken, row), max(taken, row))):
+            return False
+    return True
+
+
+@inlined
+def _is_in_time(chain: Chain, given: Rows, bound: Bound, step: int) -> bool:
+    """Tell whether components are near enough to those before them."""
+    for at in range(chain.window_offsets[step], chain.window_offsets[step + 1]):
+        component, origin = chain.windows[at], np.int64(-1)
+        for other in range(chain.sequence.shape[0]):
+            if chain.before[other, component]:
+                origin = max(origin, bound.rows[other])
+        own = chain.first + component
+        if origin >= 0 and not in_own_window(given.stream, given.own, own, origin, bound.rows[component]):
+            return False
+    return True
+
+
+@inlined
+def _is_forbidden(chain: Chain, positions: Positions, bound: Bound, bucket: int, step: int) -> bool:
+    """Tell whether a witness of a negation lies between its neighbours."""
+    for at in range(chain.gap_offsets[step], chain.gap_offsets[step + 1]):
+        gap, previous, following = chain.gaps[at], np.int64(-1), np.int64(2**62)
+        for component in range(chain.sequence.shape[0]):
+            if chain.gap_before[gap, component]:
+                previous = max(previous, bound.rows[component])
+            if chain.gap_after[gap, component]:
+                following = min(following, bound.rows[component])
+        witnesses = chain.sequence.shape[0] + gap
+        found = _first_behind(positions, witnesses, bucket, previous)
+        if found < positions.offsets[witnesses, bucket + 1] and positions.rows[found] < following:
+            return True
+    return False
+
+
+@inlined
+def _conditions_hold(chain: Chain, given: Rows, bound: Bound, step: int, control: Int64s) -> bool:
+    """Tell whether all conditions of a step are TRUE; a candidate that is tested counts as one evaluation."""
+    first, last = chain.test_offsets[step], chain.test_offsets[step + 1]
+    if first < last:
+        control[EVALUATIONS] += 1
+    holds = True
+    for at in range(first, last):
+        holds = holds and _holds(given, bound, chain.tests[at])
+    return holds
+
+
+@inlined
+def _holds(given: Rows, bound: Bound, condition: int) -> bool:
+    instructions, registers, operands = given.code.instructions, given.registers, given.operands
+    for at in range(given.code.ranges[condition, 0], given.code.ranges[condition, 1]):
+        op = instructions[at, 0]
+        if op > LOAD_BOUND_FLOAT:
+            compute(instructions, at, registers)
+            continue
+        target, column, row = instructions[at, 1], instructions[at, 2], bound.rows[instructions[at, 3]]
+        if op == LOAD_BOUND_INT:
+            registers.integers[target] = operands.integers[column, row]
+            registers.nulls[target] = operands.integer_nulls[column, row]
+        else:
+            registers.floats[target] = operands.floats[column, row]
+            registers.nulls[target] = operands.float_nulls[column, row]
+    result = given.code.ranges[condition, 2]
+    return registers.integers[result] != 0 and not registers.nulls[result]
+
+
+@inlined
+def _write(chain: Chain, stream: Stream, bound: Bound, listing: Listing, control: Int64s) -> None:
+    """List the match that is bound, its events in order of time."""
+    match, first = control[LISTED], control[LISTED_EVENTS]
+    steps = chain.sequence.shape[0]
+    for component in range(steps):
+        at, row = first + component, bound.rows[component]
+        while at > first and listing.rows[at - 1] > row:
+            listing.rows[at], listing.components[at] = listing.rows[at - 1], listing.components[at - 1]
+            at -= 1
+        listing.rows[at], listing.components[at] = row, chain.first + component
+    listing.completed[match] = bound.rows[chain.end]
+    listing.order[match] = chain.order
+    listing.class_of[match] = stream.classes[bound.rows[chain.end]]
+    control[LISTED], control[LISTED_EVENTS] = match + 1, first + steps
+    listing.offsets[match + 1] = first + steps
+
+
+@compiled
+def first_open(stream: Stream, window: Window, class_counts: Int64s, rows: Int64s) -> int:
+    """Return the index of the first of some rows that a later event may go with; the number of rows if none."""
+    now = stream.classes.shape[0] - 1
+    for i in range(rows.shape[0]):
+        if is_open(stream, window, class_counts, rows[i], now):
+            return i
+    return rows.shape[0]

@@ -1,0 +1,236 @@
+"""Compiles bound event patterns for the `ordered` engine: conditions on events bound in any order.
+
+The compiled pattern does not say in which order variables are bound. That is chosen for the rows at
+hand, and `chain` then lays out what is tested at each step: every condition as soon as all events that
+it reads are bound (Kolchinsky et al. 2015, the lazy chain NFA).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from sparkcep.engine.event_code import ConditionCode
+from sparkcep.engine.events import EventSearch
+from sparkcep.engine.matches import Bools, UInt64s
+from sparkcep.engine.ordered_kernel import LOAD_BOUND_FLOAT, LOAD_BOUND_INT, Chain
+from sparkcep.engine.runs_program import RunsProgram
+from sparkcep.engine.slot_code import WIDTH, Registers
+from sparkcep.engine.slots import (
+    Codes,
+    CodeValue,
+    Constant,
+    SlotLowering,
+    bound_registers,
+    literals_of,
+    operand_columns,
+)
+from sparkcep.logical.slots import Read, SlotConditions, SlotExpression
+
+if TYPE_CHECKING:
+    from sparkcep.logical.event_bound import EventOrder, EventTest, LogicalEvents
+
+# From the number of events that each component may take to the order in which components are bound.
+Chooser: TypeAlias = Callable[[Sequence[float]], Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrderedPattern:
+    """One order of a pattern (see `sparkcep.logical.event_bound`), its components numbered from 0.
+
+    Attributes
+    ----------
+    number, first
+        The order, and the number of its first component among those of all orders.
+    bits : uint64[components + negations, words]
+        Row conditions of each component, and of each negation that its neighbours decide.
+    precedes : bool[components, components]
+        Whether one stands before the other.
+    tests
+        Conditions, with the components that they read.
+    windows
+        Components with a window of their own.
+    gaps
+        Per negation the components before and after it.
+    chooser
+        Says in which order to bind the components.
+    """
+
+    number: int
+    first: int
+    bits: UInt64s
+    precedes: Bools
+    tests: tuple[tuple[frozenset[int], int], ...]
+    windows: tuple[int, ...]
+    gaps: tuple[tuple[frozenset[int], frozenset[int]], ...]
+    chooser: Chooser
+
+    @property
+    def size(self) -> int:
+        """The number of components."""
+        return len(self.precedes)
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The components that may take the last event."""
+        return tuple(np.flatnonzero(~self.precedes.any(axis=1)).tolist())
+
+    def chain(self, sequence: Sequence[int], end: int) -> Chain:
+        """Lay out the steps of binding components in an order, for matches that end with `end`."""
+        step_of = {component: step for step, component in enumerate(sequence)}
+        precedes = self.precedes.copy()
+        precedes[:, end] = True
+        precedes[end, end] = False
+
+        def by_step(items: Iterable[tuple[frozenset[int], int]]) -> list[list[int]]:
+            found: list[list[int]] = [[] for _ in sequence]
+            for read, item in items:
+                found[max(step_of[component] for component in read)].append(item)
+            return found
+
+        own = ((frozenset({c, *np.flatnonzero(self.precedes[:, c]).tolist()}), c) for c in self.windows)
+        tests = by_step(self.tests)
+        windows = by_step(own)
+        gaps = by_step((before | after, g) for g, (before, after) in enumerate(self.gaps))
+        sides = np.zeros((2, len(self.gaps), self.size), np.bool_)
+        for g, (before, after) in enumerate(self.gaps):
+            sides[0, g, sorted(before)] = True
+            sides[1, g, sorted(after)] = True
+        last = sequence[-1]
+        apart = np.delete(precedes[last] | precedes[:, last], last)
+        is_free = bool(apart.all()) and not (tests[-1] or windows[-1] or gaps[-1])
+        return Chain(
+            np.array(sequence, np.int64), end, self.first, self.number, self.precedes, precedes, is_free,
+            _offsets(tests), _flat(tests), _offsets(windows), _flat(windows), _offsets(gaps), _flat(gaps),
+            sides[0], sides[1],
+        )  # fmt: skip
+
+
+def _offsets(lists: Sequence[Sequence[int]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.cumsum([0, *map(len, lists)]).astype(np.int64)
+
+
+def _flat(lists: Sequence[Sequence[int]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.array([item for items in lists for item in items], np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrderedProgram:
+    """An event pattern compiled for the `ordered` engine; plain data.
+
+    Attributes
+    ----------
+    base
+        The same pattern for the `runs` engine: components, windows, and the negations that are judged on
+        whole matches.
+    patterns
+        Its orders.
+    code, constants, registers
+        Register code of the conditions on bound events.
+    """
+
+    base: RunsProgram
+    patterns: tuple[OrderedPattern, ...]
+    code: ConditionCode
+    constants: dict[int, Constant]
+    registers: int
+
+    @property
+    def search(self) -> EventSearch:
+        """What is looked for."""
+        return self.base.search
+
+    @property
+    def literals(self) -> dict[str, set[CodeValue]]:
+        """The values, by domain, that need a code besides those of the rows."""
+        found = self.base.literals
+        for domain, values in literals_of(self.constants).items():
+            found.setdefault(domain, set()).update(values)
+        return found
+
+    def bound(self, codes: Codes) -> Registers:
+        """Return registers with the constants, for rows with these codes."""
+        return bound_registers(self.constants, self.registers, codes)
+
+
+def compile_ordered(
+    events: LogicalEvents,
+    base: RunsProgram,
+    conditions: Sequence[Sequence[tuple[frozenset[int], SlotExpression]]],
+    choosers: Sequence[Chooser],
+) -> OrderedProgram:
+    """Compile a pattern that the `ordered` engine may serve.
+
+    Parameters
+    ----------
+    events
+        The bound pattern: single events under skip-till-any, none of them twice in an order.
+    base
+        The same, compiled for the `runs` engine.
+    conditions
+        Per order, its conditions on several events, with the components that they read: every read is of the
+        one event of a variable.
+    choosers
+        Per order, what chooses in which order its components are bound.
+    """
+    lowering = _BoundLowering(SlotConditions(events.match.variables, events.operands, ()))
+    ranges: list[tuple[int, int, int]] = []
+    patterns, first, gap = [], 0, 0
+    for number, (order, trees, chooser) in enumerate(zip(events.orders, conditions, choosers, strict=True)):
+        quick = base.tables.gaps.quick[gap : gap + len(order.gaps)]
+        decided = [found for found, by_neighbours in zip(order.gaps, quick, strict=True) if by_neighbours]
+        lowering.place = {component.variable: k for k, component in enumerate(order.components)}
+        tests = tuple((read, len(ranges) + i) for i, (read, _) in enumerate(trees))
+        ranges += [lowering.condition(0, tree) for _, tree in trees]
+        asked = [component.begin for component in order.components] + [found.witness for found in decided]
+        patterns.append(
+            OrderedPattern(
+                number=number,
+                first=first,
+                bits=_bits(asked, base.tables.edges.bits.shape[1]),
+                precedes=_precedes(order),
+                tests=tests,
+                windows=tuple(k for k, component in enumerate(order.components) if component.within is not None),
+                gaps=tuple((found.before, found.after) for found in decided),
+                chooser=chooser,
+            )
+        )
+        first, gap = first + len(order.components), gap + len(order.gaps)
+    code = ConditionCode(
+        np.array(lowering.instructions, np.int64).reshape(-1, WIDTH), np.array(ranges, np.int64).reshape(-1, 3)
+    )
+    return OrderedProgram(base, tuple(patterns), code, lowering.constants, lowering.registers)
+
+
+@dataclass(slots=True)
+class _BoundLowering(SlotLowering):
+    """Lowers reads of bound events; all the rest is as for row patterns.
+
+    `place` gives the component of each variable in the order at hand.
+    """
+
+    place: dict[int, int] = field(default_factory=dict)
+
+    def read(self, tree: Read) -> int:
+        is_float, column = operand_columns(self.conditions.operands)[tree.operand]
+        assert tree.at.rows.variables is not None
+        (variable,) = tree.at.rows.variables
+        return self.emit(LOAD_BOUND_FLOAT if is_float else LOAD_BOUND_INT, column, self.place[variable])
+
+
+def _bits(tests: Sequence[EventTest], words: int) -> UInt64s:
+    bits = np.zeros((len(tests), words), np.uint64)
+    for i, test in enumerate(tests):
+        for bit in test.bits:
+            bits[i, bit // 64] |= np.uint64(1 << bit % 64)
+    return bits
+
+
+def _precedes(order: EventOrder) -> Bools:
+    found = np.zeros((len(order.components),) * 2, np.bool_)
+    for k, before in enumerate(order.before):
+        found[sorted(before), k] = True
+    return found
