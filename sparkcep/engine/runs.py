@@ -12,9 +12,7 @@ import numpy as np
 
 from sparkcep.engine import run_lists as lists
 from sparkcep.engine import runs_kernel as kernel
-from sparkcep.engine.absence import OPEN_END
-from sparkcep.engine.event_code import Operands
-from sparkcep.engine.event_tables import Stream
+from sparkcep.engine.event_input import operands_of, stream_of
 from sparkcep.engine.events import BudgetExceeded, EventMatches, EventRows, joined_matches
 from sparkcep.engine.match_results import MatchResults
 from sparkcep.engine.matches import Int64s
@@ -74,36 +72,15 @@ class _Push:
         self.starts = np.zeros(self.rows.count, np.bool_)
         self.starts[self.old + rows.starts] = True
         self.borders: Int64s = np.flatnonzero(self.starts).astype(np.int64)
-        self.given = Input(self._stream(), self.starts, self._operands(), self.program.code, self.program.bound(codes))
+        self.given = Input(
+            stream_of(self.rows, self.borders, self._ordinals()), self.starts, operands_of(self.rows),
+            self.program.code, self.program.bound(codes),
+        )  # fmt: skip
         self.results.begin(self.given, self.borders)
 
-    def _stream(self) -> Stream:
-        rows, count = self.rows, self.rows.count
-        ends = np.append(self.borders, count if self.complete else OPEN_END)
-        whole, fraction = np.empty(0, np.int64), np.empty(0, np.float64)
-        if rows.order is not None and rows.order.dtype.kind == "f":
-            fraction = np.ascontiguousarray(rows.order, np.float64)
-        elif rows.order is not None:
-            whole = np.ascontiguousarray(rows.order, np.int64)
-        ordinals = np.zeros(count, np.int64)
-        ordinals[: self.old] = self.matcher.ordinals
-        return Stream(
-            np.ascontiguousarray(rows.conditions, np.uint64),
-            whole,
-            fraction,
-            np.ascontiguousarray(rows.classes, np.int64),
-            ordinals,
-            ends[np.searchsorted(self.borders, np.arange(count), side="right")],
-        )
-
-    def _operands(self) -> Operands:
-        rows = self.rows
-        return Operands(
-            np.ascontiguousarray(rows.integers),
-            np.ascontiguousarray(rows.integer_nulls),
-            np.ascontiguousarray(rows.floats),
-            np.ascontiguousarray(rows.float_nulls),
-        )
+    def _ordinals(self) -> Int64s:
+        """Return the numbers of kept rows within their classes; the kernel numbers the new ones."""
+        return np.concatenate([self.matcher.ordinals, np.zeros(self.rows.count - self.old, np.int64)])
 
     def matches(self) -> EventMatches:
         """Run the kernel over the new rows, group by group where what is kept asks for it."""
