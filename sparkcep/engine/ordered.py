@@ -223,7 +223,7 @@ class _Search:
         events = 2 * len(self.listing.rows)
         if events > MOST_LISTED_EVENTS:
             raise too_many_matches()
-        self.listing = Listing(*(np.resize(column, 2 * len(column)) for column in self.listing))
+        self.listing = _doubled(self.listing)
 
     def _count(self) -> None:
         """Add up the matches of each group."""
@@ -260,6 +260,15 @@ class _Search:
         if self.results.judges and self.program.base.looks_back:
             first = self.matcher.pools.first_within(stream, min(first, count - 1), group_start)
         return max(first, group_start)
+
+
+def _doubled(listing: Listing) -> Listing:
+    """Return twice the room, with the matches listed so far."""
+    matches, events = 2 * len(listing.completed), 2 * len(listing.rows)
+    return Listing(
+        np.resize(listing.offsets, matches + 1), np.resize(listing.rows, events), np.resize(listing.components, events),
+        np.resize(listing.completed, matches), np.resize(listing.order, matches), np.resize(listing.class_of, matches),
+    )  # fmt: skip
 
 
 def joined_rows(parts: list[EventRows]) -> EventRows:

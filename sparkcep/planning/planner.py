@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from sparkcep.errors import PlanError
 from sparkcep.logical.bound import LogicalMatch
+from sparkcep.logical.event_bound import LogicalEvents
+from sparkcep.planning.lazy import estimates_of, named_statistics, obstacle
+from sparkcep.planning.orders import LeftDeep, greedy_order
 from sparkcep.planning.plans import Candidate, Decision, Options, PlanName
+from sparkcep.planning.statistics import Estimates, Statistics
 
 STATES_PER_WORD = 64
 BACKTRACK_STEPS_PER_ROW = 4.0
 RUNS_STEPS_PER_ROW = 8.0
+# A step of "ordered" looks its candidates up; it has to save much before it is chosen.
+ORDERED_STEPS_PER_ROW, ORDERED_STEPS_PER_MATCH = 16.0, 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class EventDecision:
+    """The engine of an event pattern, and per order what was known or assumed of its components."""
+
+    decision: Decision
+    estimates: tuple[Estimates, ...]
 
 
 def choose(match: LogicalMatch, options: Options, *, states: int | None, too_large: str | None) -> Decision:
@@ -30,22 +47,77 @@ def choose(match: LogicalMatch, options: Options, *, states: int | None, too_lar
     PlanError
         When the forced engine may not serve the pattern.
     """
-    runs = Candidate("runs", None, "it finds event patterns, and this is a row pattern")
-    return _decided((_sweep(match, states, too_large), _backtrack()), (runs,), options)
+    names: tuple[PlanName, ...] = ("runs", "ordered")
+    others = tuple(Candidate(name, None, "it finds event patterns, and this is a row pattern") for name in names)
+    return _decided((_sweep(match, states, too_large), _backtrack()), others, options)
 
 
-def choose_for_events(options: Options) -> Decision:
+def choose_for_events(events: LogicalEvents, options: Options, *, sampled: bool) -> EventDecision:
     """Return the engine of an event pattern, or the one the options force.
+
+    Parameters
+    ----------
+    events
+        The bound pattern.
+    options
+        `Options.plan` may force an engine; `Options.stats` tell rates and selectivities.
+    sampled
+        Whether matches are to be drawn.
 
     Raises
     ------
     PlanError
-        When the forced engine may not serve the pattern.
+        When the forced engine may not serve the pattern, or the statistics speak of an unknown variable.
     """
     names: tuple[PlanName, ...] = ("sweep", "backtrack")
     others = tuple(Candidate(name, None, "it finds row patterns, and this is an event pattern") for name in names)
-    runs = Candidate("runs", RUNS_STEPS_PER_ROW, "keeps all partial matches and moves them on event by event")
-    return _decided((runs,), others, options)
+    statistics = named_statistics(options.stats or Statistics(), events)
+    reason = _graph_wanted(events, sampled) or obstacle(events)
+    if reason is not None:
+        candidates = (_runs(None), Candidate("ordered", None, reason))
+        return EventDecision(_decided(candidates, others, options), ())
+    estimates = tuple(estimates_of(order, events, statistics) for order in events.orders)
+    known = all(name in statistics.rates for each in estimates for name in each.variables)
+    candidates = (_runs(estimates if known else None), _ordered(estimates, known))
+    return EventDecision(_decided(candidates, others, options), estimates)
+
+
+def _graph_wanted(events: LogicalEvents, sampled: bool) -> str | None:
+    """Return what needs the match graph, which only `runs` makes."""
+    if events.waiting is not None:
+        return "time-outs are partial matches, and it keeps none"
+    if events.graph is not None:
+        return "matches='graph' puts out the match graph, and it makes none"
+    return "a sample is drawn from the match graph, and it makes none" if sampled else None
+
+
+def _runs(estimates: Sequence[Estimates] | None) -> Candidate:
+    reason = "keeps all partial matches and moves them on event by event"
+    if estimates is None:
+        return Candidate("runs", RUNS_STEPS_PER_ROW, reason)
+    matches = sum(LeftDeep(tuple(range(len(each.rates)))).cost(each) for each in estimates)
+    cost = RUNS_STEPS_PER_ROW + matches / _events(estimates)
+    return Candidate("runs", cost, f"{reason}: about {matches:,.0f} per window")
+
+
+def _ordered(estimates: Sequence[Estimates], known: bool) -> Candidate:
+    plans = [greedy_order(each) for each in estimates]
+    reason = "binds rare and selective events first"
+    if not known:
+        cost = ORDERED_STEPS_PER_ROW + RUNS_STEPS_PER_ROW
+        return Candidate("ordered", cost, f"{reason}, if it is told by Options(stats=…) which of them are rare")
+    matches = sum(plan.cost for plan in plans)
+    cost = ORDERED_STEPS_PER_ROW + ORDERED_STEPS_PER_MATCH * matches / _events(estimates)
+    orders = "; ".join(
+        ", ".join(each.variables[k] for k in plan.order) for plan, each in zip(plans, estimates, strict=True)
+    )
+    return Candidate("ordered", cost, f"{reason} ({orders}): about {matches:,.0f} partial matches per window")
+
+
+def _events(estimates: Sequence[Estimates]) -> float:
+    """Return the events per window that some variable can take."""
+    rates = {name: rate for each in estimates for name, rate in zip(each.variables, each.rates, strict=True)}
+    return max(sum(rates.values()), 1.0)
 
 
 def _decided(candidates: tuple[Candidate, ...], others: tuple[Candidate, ...], options: Options) -> Decision:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-PlanName = Literal["sweep", "backtrack", "runs"]
-_PLANS = ("auto", "sweep", "backtrack", "runs")
+from sparkcep.planning.statistics import Statistics
+
+PlanName = Literal["sweep", "backtrack", "runs", "ordered"]
+_PLANS = ("auto", "sweep", "backtrack", "runs", "ordered")
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +18,8 @@ class Options:
     Parameters
     ----------
     plan
-        "auto" lets the planner choose; "sweep", "backtrack" (row patterns) or "runs" (event patterns)
-        forces an engine and is an error when that engine may not serve the pattern.
+        "auto" lets the planner choose; "sweep", "backtrack" (row patterns), "runs" or "ordered" (event
+        patterns) forces an engine and is an error when that engine may not serve the pattern.
     max_steps
         Work budget of the backtracking engine per partition, in program steps; beyond it the
         query fails with an error that names the partition.
@@ -30,6 +32,9 @@ class Options:
         What happens beyond that budget: "fail" stops the query with an error that names the partition.
     seed
         Of the random numbers of ``sample=``: the same seed over the same rows draws the same matches.
+    stats
+        What is known of an event pattern's variables: the planner compares engines by it, and "ordered"
+        binds first what is rare and selective.
 
     Examples
     --------
@@ -37,12 +42,13 @@ class Options:
     'backtrack'
     """
 
-    plan: Literal["auto", "sweep", "backtrack", "runs"] = "auto"
+    plan: Literal["auto", "sweep", "backtrack", "runs", "ordered"] = "auto"
     max_steps: int = 2_000_000_000
     merge_runs: bool = True
     max_partial_matches: int = 10_000_000
     overflow: Literal["fail"] = "fail"
     seed: int = 0
+    stats: Statistics | None = None
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
@@ -54,6 +60,8 @@ class Options:
             raise ValueError(f"max_partial_matches is at least 1, not {self.max_partial_matches}")
         if self.overflow != "fail":
             raise ValueError(f"overflow is 'fail', not {self.overflow!r}")
+        if not isinstance(self.stats, Statistics | None):
+            raise ValueError(f"stats are sparkcep.Statistics, not {self.stats!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from sparkcep.engine.event_output import EventOutput
 from sparkcep.engine.events import BudgetExceeded, EventMatches, EventRows
 from sparkcep.engine.kept_rows import ties
 from sparkcep.engine.matches import Float64s, Int64s, UInt64s
+from sparkcep.engine.ordered_program import OrderedProgram
 from sparkcep.errors import MatchError
 from sparkcep.logical.slots import Operand
 from sparkcep.spark.places import partition_text, row_text
@@ -72,7 +73,7 @@ class EventTask:
         Names of the variables, for messages.
     """
 
-    program: RunsProgram
+    program: RunsProgram | OrderedProgram
     operands: tuple[Operand, ...]
     classes: tuple[str, ...]
     masks: tuple[str, ...]
@@ -93,11 +94,19 @@ class EventTask:
         """Whether a partition must be pushed as a whole: codes hold for one push only."""
         return any(operand.type.kind == "code" for operand in self.operands)
 
+    def matcher(self) -> Matcher:
+        """Return the engine; its kernels are loaded here, since the driver of Spark needs none."""
+        if isinstance(self.program, OrderedProgram):
+            from sparkcep.engine.ordered import OrderedMatcher
+
+            return OrderedMatcher(self.program)
+        from sparkcep.engine.runs import RunsMatcher
+
+        return RunsMatcher(self.program)
+
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Match the rows of one Spark partition."""
-        from sparkcep.engine.runs import RunsMatcher  # here: the driver of Spark needs no kernels
-
-        driver = EventDriver(self, RunsMatcher(self.program))
+        driver = EventDriver(self, self.matcher())
         for batch in batches:
             yield from driver.push(batch.rename_columns(list(self.columns)))
         yield from driver.finish()

@@ -10,6 +10,7 @@ from pyspark.sql import types as T  # noqa: N812
 from sparkcep.engine.event_output import EventOutput
 from sparkcep.engine.events import ALL, COUNT, GRAPH, NON_OVERLAPPING, ONE_PER_START, EventSearch, TimeUnits
 from sparkcep.engine.matches import MatchLabel
+from sparkcep.engine.ordered_program import OrderedProgram, compile_ordered
 from sparkcep.engine.runs_program import RunsProgram, compile_runs
 from sparkcep.errors import BindingError
 from sparkcep.explain import explained_events
@@ -17,7 +18,8 @@ from sparkcep.logical.event_binder import bind_events
 from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.logical.implied_keys import implied_keys
 from sparkcep.logical.outputs import OutputRows
-from sparkcep.planning.planner import choose_for_events
+from sparkcep.planning.lazy import GreedyChooser, bound_conditions
+from sparkcep.planning.planner import EventDecision, choose_for_events
 from sparkcep.planning.plans import Decision, Options
 from sparkcep.spark.event_arguments import EventClause
 from sparkcep.spark.event_batch import EventTask
@@ -43,7 +45,7 @@ class CompiledEvents:
     """An event pattern compiled for the engine that was chosen."""
 
     decision: Decision
-    program: RunsProgram
+    program: RunsProgram | OrderedProgram
 
 
 class EventPlan:
@@ -73,9 +75,13 @@ class EventPlan:
             seed=options.seed,
             timeouts=clause.timeouts,
         )
-        decision = choose_for_events(options)
+        planned = choose_for_events(self.events, options, sampled=clause.sample is not None)
         units = _units(self.events, self.prepared, clause)
-        self.compiled = CompiledEvents(decision, compile_runs(self.events, search, units.window))
+        program = compile_runs(self.events, search, units.window)
+        ordered = planned.decision.chosen.name == "ordered"
+        self.compiled = CompiledEvents(
+            planned.decision, ordered_program(self.events, program, planned) if ordered else program
+        )
 
     def dataframe(self) -> DataFrame:
         """Return the DataFrame of matches; runs no job."""
@@ -148,6 +154,12 @@ class EventPlan:
         count = COUNT_COLUMN if counts else None
         shown = tuple(variable.label for variable in events.variables)
         return EventOutput(rows, labels, columns, time, prepared.decided, count, events.graph, shown, events.waiting)
+
+
+def ordered_program(events: LogicalEvents, base: RunsProgram, planned: EventDecision) -> OrderedProgram:
+    """Compile a pattern for the `ordered` engine; `base` is the same pattern for `runs`."""
+    conditions = [bound_conditions(order, events) for order in events.orders]
+    return compile_ordered(events, base, conditions, [GreedyChooser(each) for each in planned.estimates])
 
 
 def _bound(source: Source, clause: EventClause) -> LogicalEvents:
