@@ -15,7 +15,7 @@ import numpy as np
 
 from sparkcep.engine.compiled import compiled, inlined
 from sparkcep.engine.event_code import ConditionCode, Operands
-from sparkcep.engine.event_tables import NO_WINDOW, Stream, Window, Windows, in_own_window, in_window, is_open
+from sparkcep.engine.event_tables import EVENTS, NO_WINDOW, Stream, Window, Windows, in_own_window, in_window, is_open
 from sparkcep.engine.match_listing import Listing
 from sparkcep.engine.matches import Bools, Int64s
 from sparkcep.engine.slot_code import Registers, compute
@@ -93,8 +93,8 @@ class Bound(NamedTuple):
     ----------
     rows : int64[k]
     cursor, limit : int64[k]
-    scope : int64[2]
-        The first and the last row of the bucket that may take part in a match.
+    scope : int64[3]
+        The first and the last row that may take part in a match, and the first one that may end it.
     """
 
     rows: Int64s
@@ -118,7 +118,7 @@ class Rows(NamedTuple):
 def new_bound(components: int) -> Bound:
     """Return room for the search over so many components."""
     whole = [np.zeros(components, np.int64) for _ in range(3)]
-    return Bound(whole[0], whole[1], whole[2], np.zeros(2, np.int64))
+    return Bound(whole[0], whole[1], whole[2], np.zeros(3, np.int64))
 
 
 @compiled
@@ -195,17 +195,19 @@ def _is_promising(chain: Chain, given: Rows, positions: Positions, bound: Bound,
     last = _first_behind(positions, chain.end, bucket, ends[1] - 1) - 1
     if last < first:
         return False
-    bound.scope[0], bound.scope[1] = positions.rows[first], positions.rows[last]
-    if not in_window(given.stream, given.window, bound.scope[0], bound.scope[0]):
+    row = positions.rows[first]
+    if not in_window(given.stream, given.window, row, row):
         return False
+    # Ordinals are those of a class, times those of all rows: the first row is as good as the first event.
+    origin = row if given.window.kind == EVENTS else ends[0]
+    bound.scope[0], bound.scope[1], bound.scope[2] = origin, ends[1] - 1, ends[0]
     for component in range(chain.sequence.shape[0]):
         low, high = positions.offsets[component, bucket], positions.offsets[component, bucket + 1]
         if low == high:
             return False
-        if component != chain.end:
-            at = _first_in_window(given, positions.rows, low, high, positions.rows[first])
-            if at < high:
-                bound.scope[0] = min(bound.scope[0], positions.rows[at])
+        at = _first_in_window(given, positions.rows, low, high, origin)
+        if at < high and component != chain.end:
+            bound.scope[0] = min(bound.scope[0], positions.rows[at])
     return True
 
 
@@ -309,8 +311,9 @@ def _scope(chain: Chain, given: Rows, positions: Positions, bound: Bound, bucket
             low = _first_later(given.stream, rows, low, high, lower)
         if upper < 2**62:
             high = _first_as_late(given.stream, rows, low, high, upper)
-    scope = bound.scope
-    first, last = scope[0], scope[1] - (0 if component == chain.end else 1)
+    first, last = bound.scope[0], bound.scope[1]
+    if component == chain.end:
+        first = max(first, bound.scope[2])
     low = _first_above(rows, low, high, max(lower, first - 1))
     high = _first_above(rows, low, high, min(upper - 1, last))
     if step > 0:

@@ -29,7 +29,7 @@ from tests.property.comparison import compare
 from tests.property.event_strategies import COLUMN_TYPES, EventCase, seeded_case
 from tests.property.reference import ReferenceError_, StepLimitReached
 from tests.spark.frames import literal_frame
-from tests.spark.test_event_tables import EverySplit
+from tests.spark.test_event_tables import every_split
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 SECONDS = 600 if LONG else 0
@@ -131,7 +131,7 @@ def test_event_patterns_agree_with_the_reference(spark: SparkSession) -> None:
         nonlocal judged
         judged += judge(spark, [late_or_not(seeded_case(seed), seed) for seed in seeds])
 
-    with patch.object(EventPlan, "task", lambda plan: EverySplit(original(plan))):
+    with patch.object(EventPlan, "task", lambda plan: every_split(plan, original(plan))):
         end = time.monotonic() + SECONDS
         run()
         while time.monotonic() < end:

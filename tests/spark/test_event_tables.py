@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
 
@@ -20,10 +20,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sparkcep.engine.event_output import EventOutput
-from sparkcep.engine.runs import RunsMatcher
-from sparkcep.errors import SparkcepError
+from sparkcep.engine.runs_program import RunsProgram
+from sparkcep.errors import PlanError, SparkcepError
+from sparkcep.planning.planner import choose_for_events
+from sparkcep.planning.plans import Options
 from sparkcep.spark.event_batch import EventDriver, EventTask
-from sparkcep.spark.event_plan import EventPlan
+from sparkcep.spark.event_plan import EventPlan, ordered_program
 from tests.property.comparison import compare
 from tests.spark.frames import literal_frame, warnings_unheard
 from tests.tables.event_cases import COLUMNS, ORDER, EventTableCase, load_event_cases
@@ -36,10 +38,24 @@ Outcome = list[dict[str, Any]] | Exception
 
 
 @dataclass(frozen=True)
+class Backwards:
+    """Binds components from the last one to the first one."""
+
+    count: int
+
+    def __call__(self, counts: Sequence[float]) -> tuple[int, ...]:
+        return tuple(range(self.count))[::-1]
+
+
+@dataclass(frozen=True)
 class EverySplit:
-    """A task that looks at its rows in several splits and tells if they differ."""
+    """A task that looks at its rows in several splits and tells if they differ; so do other engines.
+
+    `others` are tasks that find the same with another engine.
+    """
 
     task: EventTask
+    others: tuple[EventTask, ...] = ()
 
     @property
     def output(self) -> EventOutput:
@@ -50,24 +66,42 @@ class EverySplit:
         if not given:
             return
         rows = pa.Table.from_batches(given).combine_chunks()
-        whole = self.found(rows, rows.num_rows)
+        whole = self.found(self.task, rows, rows.num_rows)
         for size in ROWS_PER_PUSH:
-            split = self.found(rows, size)
+            split = self.found(self.task, rows, size)
             assert sorted(map(repr, split)) == sorted(map(repr, whole)), (
                 f"{size} rows per push: {split}, whole: {whole}"
             )
-        yield from self.driven(rows, rows.num_rows)
+        with patch("sparkcep.engine.ordered.ROWS_PER_ORDER", 3):
+            for number, task in enumerate(self.others):
+                for size in (rows.num_rows, *ROWS_PER_PUSH):
+                    found = self.found(task, rows, size)
+                    assert found == whole, f"{size} rows per push, other engine {number}: {found}, runs: {whole}"
+        yield from self.driven(self.task, rows, rows.num_rows)
 
-    def found(self, rows: pa.Table, size: int) -> list[str]:
+    def found(self, task: EventTask, rows: pa.Table, size: int) -> list[str]:
         """Return what comes out, sorted where time-outs come whenever they are noticed."""
-        found = [repr(row) for batch in self.driven(rows, size) for row in batch.to_pylist()]
+        found = [repr(row) for batch in self.driven(task, rows, size) for row in batch.to_pylist()]
         return found if self.output.waiting is None else sorted(found)
 
-    def driven(self, rows: pa.Table, size: int) -> Iterator[pa.RecordBatch]:
-        driver = EventDriver(self.task, RunsMatcher(self.task.program))
+    def driven(self, task: EventTask, rows: pa.Table, size: int) -> Iterator[pa.RecordBatch]:
+        driver = EventDriver(task, task.matcher(), size)
         for batch in rows.to_batches(max_chunksize=size):
             yield from driver.push(batch)
         yield from driver.finish()
+
+
+def every_split(plan: EventPlan, task: EventTask) -> EverySplit:
+    """Return the task of a plan for `runs`, with those of the engine that binds events in any order."""
+    try:
+        planned = choose_for_events(plan.events, Options(plan="ordered"), sampled=False)
+    except PlanError:
+        return EverySplit(task)
+    assert isinstance(task.program, RunsProgram)
+    ordered = ordered_program(plan.events, task.program, planned)
+    backwards = [replace(pattern, chooser=Backwards(pattern.size)) for pattern in ordered.patterns]
+    programs = (ordered, replace(ordered, patterns=tuple(backwards)))
+    return EverySplit(task, tuple(replace(task, program=program) for program in programs))
 
 
 def case_frame(spark: SparkSession, case: EventTableCase) -> DataFrame:
@@ -111,7 +145,7 @@ def outcome(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[Cal
     original = EventPlan.task
     with (
         warnings_unheard(),
-        patch.object(EventPlan, "task", lambda plan: EverySplit(original(plan))),
+        patch.object(EventPlan, "task", lambda plan: every_split(plan, original(plan))),
         ThreadPoolExecutor(THREADS) as pool,
     ):
         jobs: dict[str, Future[dict[str, Outcome]]] = {}
