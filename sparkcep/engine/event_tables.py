@@ -204,6 +204,8 @@ class States(NamedTuple):
         Whether `current` is a loop.
     is_open
         Whether a run can go on from here.
+    is_timed
+        Whether every way on from here has a window of its own.
     dead : uint64[s]
         Slots that nobody will read.
     """
@@ -217,6 +219,7 @@ class States(NamedTuple):
     is_sequence: Bools
     is_loop: Bools
     is_open: Bools
+    is_timed: Bools
     dead: UInt64s
 
 

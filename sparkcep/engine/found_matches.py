@@ -63,6 +63,8 @@ def found_in(graph: ClosedGraph, ways: Sequence[Sequence[int]] | None, row: int,
 
 def selected(found: Found, chosen: Int64s) -> Found:
     """Return some matches, in the order of `chosen`."""
+    if len(chosen) == found.matches and bool((chosen == np.arange(found.matches)).all()):
+        return found
     lengths = (found.offsets[1:] - found.offsets[:-1])[chosen]
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     events = np.repeat(found.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])

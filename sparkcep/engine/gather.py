@@ -99,7 +99,7 @@ class LabelRuns:
         """Return bool[labels]: whether rows of the label belong to `rows`."""
         if rows.variables is None:
             return np.ones(len(self.variable), np.bool_)
-        return np.isin(self.variable, np.fromiter(rows.variables, np.int32))
+        return np.array([variable in rows.variables for variable in self.variable.tolist()], np.bool_)
 
     def counted(self, rows: RowSet) -> Int64s:
         """Return int64[r]: rows of `rows` that lie in the match before each run."""

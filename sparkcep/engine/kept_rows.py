@@ -56,14 +56,14 @@ class KeptRows:
 
     def rows_at(self, numbers: Int64s) -> pa.Table:
         """Return the rows of these events, one row each, in this order."""
-        distinct, inverse = np.unique(numbers, return_inverse=True)
+        distinct, inverse = _distinct(numbers)
         places = np.searchsorted(self._firsts, distinct, side="right") - 1
         parts = []
         for place in np.unique(places).tolist():
             chosen = distinct[places == place] - self._firsts[place]
             parts.append(self._tables[place].take(pa.array(chosen)))
         table = pa.concat_tables(parts).combine_chunks()
-        return table.take(pa.array(inverse.reshape(-1))).combine_chunks()
+        return table.take(pa.array(inverse)).combine_chunks()
 
     def decided(self, values: pa.ChunkedArray, matches: EventMatches, chosen: slice, last: Int64s) -> pa.Array:
         """Return the order column of a table of matches, with the time of decision on each match's last row.
@@ -107,6 +107,18 @@ def ties(column: pa.ChunkedArray, last: tuple[int, Any]) -> tuple[Int64s, tuple[
             number, value = number + 1, found
         numbers[place] = number
     return numbers, (number, value)
+
+
+def _distinct(numbers: Int64s) -> tuple[Int64s, Int64s]:
+    """Return the different numbers, ascending, and which of them stands where."""
+    low, high = int(numbers.min()), int(numbers.max())
+    if high - low > 16 * len(numbers):
+        distinct, inverse = np.unique(numbers, return_inverse=True)
+        return distinct, inverse.reshape(-1)
+    # Close together, as events of matches are: marking them is cheaper than sorting.
+    marked = np.zeros(high - low + 1, np.bool_)
+    marked[numbers - low] = True
+    return np.flatnonzero(marked) + low, (np.cumsum(marked) - 1)[numbers - low]
 
 
 def _replaced(array: pa.Array, rows: Int64s, values: pa.Array) -> pa.Array:

@@ -37,7 +37,8 @@ def in_order_once(found: Found, rank: Int64s, variable: Int32s, variables: int) 
 def _sorted(found: Found, rank: Int64s, variable: Int32s, variables: int) -> tuple[Int64s, Int64s, Int64s]:
     """Return the order, and the keys that matches of one rank are sorted by."""
     count = found.matches
-    order = np.argsort(rank, kind="stable").astype(np.int64)
+    ascends = bool((rank[1:] >= rank[:-1]).all())
+    order = np.arange(count) if ascends else np.argsort(rank, kind="stable").astype(np.int64)
     keys = np.empty(int(found.offsets[-1]) + count * variables, np.int64)
     key_offsets = found.offsets + variables * np.arange(count + 1, dtype=np.int64)
     _keys(found.rows, found.offsets, variable, variables, keys, key_offsets)

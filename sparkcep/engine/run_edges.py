@@ -8,7 +8,7 @@ import numpy as np
 
 from sparkcep.engine.compiled import inlined
 from sparkcep.engine.event_code import ConditionCode, Operands, Vectors, condition_holds, is_null, update_vector
-from sparkcep.engine.event_tables import LOOPING, WAITING, Components, RunTables, Stream, in_own_window
+from sparkcep.engine.event_tables import EVENTS, LOOPING, WAITING, Components, RunTables, Stream, in_own_window
 from sparkcep.engine.match_graph import add_event
 from sparkcep.engine.matches import Bools, Int64s, UInt64s
 from sparkcep.engine.run_lists import (
@@ -128,6 +128,25 @@ def _in_time(
     return stream.fraction[last] < stream.fraction[row] or (
         np.isnan(stream.fraction[row]) and not np.isnan(stream.fraction[last])
     )
+
+
+@inlined
+def is_late(tables: RunTables, stream: Stream, pools: Pools, run: int, row: int) -> bool:
+    """Tell whether the own windows of all that a run may take have closed at `row`."""
+    state, edges, components = pools.runs.state[run], tables.edges, tables.components
+    if not tables.states.is_timed[state]:
+        return False
+    for edge in range(edges.offsets[state], edges.offsets[state + 1]):
+        component = edges.component[edge]
+        origin = components.origin[component, 1 if edges.takes[edge] else 0]
+        if is_null(pools.vectors.nulls[run], origin):
+            return False
+        # Windows of events count those of one class.
+        if components.windows.kind[component] == EVENTS and stream.classes[row] != pools.runs.class_of[run]:
+            return False
+        if in_own_window(stream, components.windows, component, pools.vectors.integers[run, origin], row):
+            return False
+    return True
 
 
 @inlined

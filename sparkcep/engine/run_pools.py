@@ -35,6 +35,7 @@ from sparkcep.engine.match_listing import (
     new_listing,
 )
 from sparkcep.engine.matches import Int64s, UInt64s
+from sparkcep.engine.run_edges import is_late
 from sparkcep.engine.run_lists import Pools, Rules
 from sparkcep.engine.runs_program import RunsProgram
 from sparkcep.engine.time_outs import note_expired
@@ -98,7 +99,7 @@ class RunPools:
             np.full(self.states, -1, np.int64),
             self._buckets(lists.FEWEST_BUCKETS),
             np.full(8 * runs, lists.EMPTY, np.int64),
-            np.empty((4, 2 * runs), np.int64),
+            np.empty((4, 16 * runs), np.int64),
             np.full((gaps, 1), -1, np.int64),
             np.zeros(1, np.int64),
             np.empty((4, 16 * runs if self.rules.times_out else 0), np.int64),
@@ -300,13 +301,14 @@ def too_many_matches() -> MatchError:
 def drop_expired(
     tables: RunTables, stream: Stream, rules: Rules, pools: Pools, control: Int64s, heads: Int64s, places: int, now: int
 ) -> None:
-    """Free the runs on the first lists of `heads` whose window is over at row `now`."""
+    """Free the runs on the first lists of `heads` whose windows are over at row `now`."""
     for place in range(places):
         previous, run = np.int64(-1), heads[place]
         while run >= 0:
             following = pools.runs.following[run]
             start = pools.nodes.last_start[pools.runs.tip[run]]
-            if is_open(stream, tables.window, pools.class_counts, start, now):
+            inside = is_open(stream, tables.window, pools.class_counts, start, now)
+            if inside and not is_late(tables, stream, pools, run, now):
                 previous = run
             else:
                 if previous < 0:
@@ -314,7 +316,7 @@ def drop_expired(
                 else:
                     pools.runs.following[previous] = following
                 if rules.times_out:
-                    note_expired(tables, stream, pools, control, run, now, True)
+                    note_expired(tables, stream, pools, control, run, now, not inside)
                 lists.free_run(pools, control, run)
             run = following
 

@@ -19,7 +19,7 @@ from sparkcep.engine.event_tables import (
     is_open,
 )
 from sparkcep.engine.matches import Int64s, UInt64s
-from sparkcep.engine.run_edges import Input, all_bits, stopped_loops, try_edges
+from sparkcep.engine.run_edges import Input, all_bits, is_late, stopped_loops, try_edges
 from sparkcep.engine.run_lists import (
     BUCKETS,
     CLASSES,
@@ -233,7 +233,8 @@ def _visit(
             previous, run = run, following
             continue
         mode, stopped = runs.mode[run], runs.stopped[run]
-        alive = at_start or _is_alive(tables, given.stream, pools, run, row, hears)
+        inside = at_start or _is_inside(tables, given.stream, pools, run, row, hears)
+        alive = inside and (at_start or hears or not is_late(tables, given.stream, pools, run, row))
         if alive and not at_start:
             control[VISITS] += 1
             if tables.contiguous and not hears and runs.seen[run] < row - 1:
@@ -255,7 +256,7 @@ def _visit(
                 _keep_changed(pools, control, run, mode, stopped)
             else:
                 if rules.times_out:
-                    note_expired(tables, given.stream, pools, control, run, row, not alive)
+                    note_expired(tables, given.stream, pools, control, run, row, not inside)
                 free_run(pools, control, run)
         else:
             previous = run
@@ -293,7 +294,7 @@ def _continue(pools: Pools, control: Int64s, run: int) -> None:
 
 
 @inlined
-def _is_alive(tables: RunTables, stream: Stream, pools: Pools, run: int, row: int, hears: bool) -> bool:
+def _is_inside(tables: RunTables, stream: Stream, pools: Pools, run: int, row: int, hears: bool) -> bool:
     """Tell whether the window of the youngest start of a run is open at an event of its own or another class."""
     start = pools.nodes.last_start[pools.runs.tip[run]]
     if hears:

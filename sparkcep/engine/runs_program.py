@@ -459,6 +459,13 @@ class _Compiler:
             is_sequence=is_sequence.astype(np.bool_),
             is_loop=is_loop.astype(np.bool_),
             is_open=np.array([bool(edges) for edges in by_state[:-1]], np.bool_),
+            is_timed=np.array(
+                [
+                    all(self.component(self.first_of[o] + edge.component).within is not None for o, edge in edges)
+                    for edges in by_state[:-1]
+                ],
+                np.bool_,
+            ),
             dead=np.array([~np.uint64(mask(slots)) for slots in kept], np.uint64),
         )
 

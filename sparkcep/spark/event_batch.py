@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from sparkcep.engine.slots import Codes
 
 
+# A push costs the same for few rows and for many.
+ROWS_PER_PUSH = 65_536
+
+
 class Matcher(Protocol):
     """What finds the matches."""
 
@@ -113,10 +117,21 @@ class EventTask:
 
 
 class EventDriver:
-    """Push batches, get output batches; the state is what the engine needs and nothing else."""
+    """Push batches, get output batches; the state is what the engine needs and nothing else.
 
-    def __init__(self, task: EventTask, matcher: Matcher) -> None:
+    Parameters
+    ----------
+    task
+        What is looked for, and where it stands in the batches.
+    matcher
+        The engine.
+    rows_per_push
+        Batches are gathered until they hold as many rows.
+    """
+
+    def __init__(self, task: EventTask, matcher: Matcher, rows_per_push: int = ROWS_PER_PUSH) -> None:
         self.task = task
+        self.rows_per_push = rows_per_push
         self.matcher = matcher
         self.always: UInt64s = np.array(task.always, dtype=np.uint64)
         self.classes = EventClasses(task.classes)
@@ -126,16 +141,17 @@ class EventDriver:
         self.last_tie: tuple[int, Any] = (-1, None)
 
     def push(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Take a batch; match the one before it, of which now is known whether its last group ends there."""
+        """Take a batch; match those before it, of which now is known whether their last group ends there."""
         if batch.num_rows == 0:
             return
         starts = group_starts(batch.column(self.task.masks[0]))
         if self.task.whole_groups:
             yield from self._push_groups(batch, starts)
             return
-        if self.waiting:
+        if sum(waiting.num_rows for waiting in self.waiting) >= self.rows_per_push:
             yield from self._matched(complete=len(starts) > 0 and starts[0] == 0)
-        self.waiting = [batch]
+            self.waiting = []
+        self.waiting.append(batch)
 
     def finish(self) -> Iterator[pa.RecordBatch]:
         """Match what is left; the last group ends here."""

@@ -76,8 +76,8 @@ def stream(text: str) -> pa.Table:
     return pa.table({name: pa.array(values, kinds.get(name)) for name, values in found.items()})
 
 
-def found(job: EventTask, rows: pa.Table, size: int) -> list[tuple[Any, ...]]:
-    driver = EventDriver(job, RunsMatcher(job.program))
+def found(job: EventTask, rows: pa.Table, size: int, rows_per_push: int = 1) -> list[tuple[Any, ...]]:
+    driver = EventDriver(job, RunsMatcher(job.program), rows_per_push)
     batches = [batch for part in rows.to_batches(max_chunksize=size) for batch in driver.push(part)]
     batches += list(driver.finish())
     assert all(batch.num_rows for batch in batches)
@@ -88,10 +88,11 @@ def _plain(value: Any) -> Any:
     return [item["f0"] for item in value] if isinstance(value, list) else value
 
 
+@pytest.mark.parametrize("rows_per_push", [1, 4, 100])
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
-def test_groups_over_batches(size: int) -> None:
+def test_groups_over_batches(size: int, rows_per_push: int) -> None:
     rows = stream("a1 b2 c3 b4 | b1 a2 b3 | c1 | a1 b2")
-    assert found(task(events("skip_till_next_match")), rows, size) == [
+    assert found(task(events("skip_till_next_match")), rows, size, rows_per_push) == [
         ("g0", 1, "a1", ["b2"]),
         ("g0", 2, "a1", ["b2", "b4"]),
         ("g1", 1, "a2", ["b3"]),
@@ -137,7 +138,7 @@ def test_a_sample_does_not_depend_on_batches(sample: int | float) -> None:
 def most_kept(search: EventSearch) -> tuple[int, int]:
     """Push 500 rows, ten at a time; return how many were kept at most, and how many matches came."""
     job = task(events("skip_till_next_match", within=Within("number", "3")), search, window=True)
-    driver = EventDriver(job, RunsMatcher(job.program))
+    driver = EventDriver(job, RunsMatcher(job.program), 10)
     rows = stream(" ".join(["a1", "b2", "c3", "c4", "c5"] * 100))
     kept, matches = [], 0
     for batch in rows.to_batches(max_chunksize=10):
