@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         SparkcepWarning,
     )
     from sparkcep.planning.plans import Options
+    from sparkcep.planning.statistics import Statistics
     from sparkcep.spark.event_plan import EventPlan
     from sparkcep.spark.plan import MatchPlan
     from sparkcep.syntax.builder import all_of, any_of, event, no, seq
@@ -42,6 +43,7 @@ _HOMES = {
     "EventPlan": "sparkcep.spark.event_plan",
     "MatchPlan": "sparkcep.spark.plan",
     "Options": "sparkcep.planning.plans",
+    "Statistics": "sparkcep.planning.statistics",
     "BindingError": "sparkcep.errors",
     "MatchError": "sparkcep.errors",
     "PatternSyntaxError": "sparkcep.errors",
@@ -60,6 +62,7 @@ __all__ = [
     "PlanError",
     "SparkcepError",
     "SparkcepWarning",
+    "Statistics",
     "all_of",
     "any_of",
     "event",

@@ -40,6 +40,12 @@ class LeftDeep:
         """Return the partial matches per window, whole matches included."""
         return sum(estimates.cardinality(self.order[: k + 1]) for k in range(len(self.order)))
 
+    def visits(self, estimates: Estimates) -> float:
+        """Return the events per window that are tested against partial matches, or begin one."""
+        return sum(
+            estimates.cardinality(self.order[:k]) * estimates.events(variable) for k, variable in enumerate(self.order)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:

@@ -12,6 +12,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+import sparkcep
+
 EVENTS = 200_000
 RISING = {
     "p1": "",
@@ -114,7 +116,8 @@ APAM = "a1(2) c2(3,1) b3(1) c4(2,5) a5(7) a6(1) b7(9) c8(6,6) a9(9) b10(3) b11(4
 @pytest.mark.parametrize(
     ("inclusive", "found"), [(False, [(6, 10, 12, 15)]), (True, [(5, 10, 12, 15), (6, 10, 12, 15)])]
 )
-def test_apam_example(spark: SparkSession, inclusive: bool, found: list[tuple[int, ...]]) -> None:
+@pytest.mark.parametrize("plan", ["runs", "ordered"])
+def test_apam_example(spark: SparkSession, inclusive: bool, found: list[tuple[int, ...]], plan: str) -> None:
     rows = []
     for word in APAM.replace("a5(7)", "a5(2)").split():
         name, _, values = word.partition("(")
@@ -129,5 +132,6 @@ def test_apam_example(spark: SparkSession, inclusive: bool, found: list[tuple[in
         strategy="skip_till_any_match",
         within=10,
         inclusive=inclusive,
+        options=sparkcep.Options(plan=plan),
     )
     assert sorted(tuple(row) for row in matches.collect()) == found
