@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sparkcep.errors import PlanError
+from sparkcep.logical.relevant_rows import relevant_conditions
 from sparkcep.logical.slot_text import SlotText
 from sparkcep.syntax.durations import within_text
 
@@ -60,6 +61,7 @@ def _events_text(pattern: EventPattern, events: LogicalEvents, decision: Decisio
         lines.append(f" {mark} {candidate.name}: {'' if candidate.legal else 'not legal, '}{candidate.reason}")
     lines.append("Bits, computed by Spark before the shuffle:")
     lines += [f"   {i}: {condition.text or 'always true'}" for i, condition in enumerate(match.conditions)]
+    lines.append(_shuffled(events))
     texts = {column.name: column.text for column in match.hidden}
     if events.keys:
         lines.append(f"Class of an event: {_listed(texts.get(key, key) for key in events.keys)}")
@@ -71,6 +73,18 @@ def _events_text(pattern: EventPattern, events: LogicalEvents, decision: Decisio
         for gap in order.gaps:
             lines += told.gap(gap, order)
     return lines
+
+
+def _shuffled(events: LogicalEvents) -> str:
+    """Tell which rows are matched at all, by the numbers of their bits."""
+    asked = relevant_conditions(events)
+    if asked is None:
+        return "All rows go through the shuffle: any of them may count"
+    return f"Rows that satisfy none of these are dropped before the shuffle: {'; '.join(map(_together, asked))}"
+
+
+def _together(bits: tuple[int, ...]) -> str:
+    return " and ".join(map(str, bits))
 
 
 class _TestText:

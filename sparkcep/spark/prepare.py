@@ -21,9 +21,10 @@ from sparkcep.logical.bound import Condition, LogicalMatch
 from sparkcep.logical.calls import SortKey
 from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Output
+from sparkcep.logical.relevant_rows import relevant_conditions
 from sparkcep.logical.scope import located
 from sparkcep.spark.quiet import query_errors_unlogged
-from sparkcep.spark.types import analysed, escorted, expression, hidden_interval, needs_escort, quoted
+from sparkcep.spark.types import analysed, escorted, expression, hidden_interval, needs_escort, quoted, without_one_form
 from sparkcep.syntax.clause import Fragment
 
 VARIABLES_PER_MASK = 62
@@ -150,7 +151,8 @@ class Preparation:
         early = {**key_columns, **order_columns, **self._computed(), **self._early_masks(masks)}
         for name in self._carried(keys):
             early.setdefault(name, F.col(quoted(name)))
-        frame = self._selection(self.aliased, [column.alias(name) for name, column in early.items()], numbered=False)
+        rows = self._relevant(orders[0])
+        frame = self._selection(rows, [column.alias(name) for name, column in early.items()], numbered=False)
         if self.source.drop_null_order:
             frame = frame.where(F.col(quoted(_named(orders[0]))).isNotNull())
         frame = self._behind_window(self._numbered(frame, keys, orders))
@@ -257,6 +259,36 @@ class Preparation:
         conditions = len(self.match.conditions) - word * VARIABLES_PER_MASK
         bits = 1 + min(VARIABLES_PER_MASK, conditions)
         return next(name for width, name in _MASK_TYPES if bits <= width)
+
+    def _relevant(self, first: OrderColumn) -> DataFrame:
+        """Return the rows that may take part in a match; what Spark can, it filters as it reads them."""
+        asked = relevant_conditions(self.events) if self.events is not None else None
+        if asked is None:
+            return self.aliased
+        counts: Column | None = None
+        for bits in asked:
+            test = self._hold(bits)
+            counts = test if counts is None else counts | test
+        assert counts is not None
+        if self.measured is not None and first.key is not None:
+            # A NULL there is told, whatever else the row holds.
+            counts = counts | self._checked(first.key.expression, "ORDER BY").isNull()
+        try:
+            with query_errors_unlogged():
+                return self.aliased.where(counts)
+        except AnalysisException:
+            return self.aliased  # the selection of all columns tells what is wrong
+
+    def _hold(self, bits: tuple[int, ...]) -> Column:
+        """Return whether row conditions hold together."""
+        total: Column | None = None
+        for bit in bits:
+            condition = self.match.conditions[bit]
+            assert condition.row_only is not None
+            holds = self._checked(condition.row_only.text, self._clause(condition))
+            total = holds if total is None else total & holds
+        assert total is not None
+        return total
 
     def _carried(self, keys: tuple[str, ...]) -> tuple[str, ...]:
         """Input columns that are needed behind the shuffle."""
@@ -400,7 +432,7 @@ class Preparation:
     def _check_classes(self, kinds: dict[str, T.DataType]) -> None:
         """Values of a key are told apart by their bytes, so they must have one form each."""
         for name in self.events.keys if self.events is not None else ():
-            unclear = _without_one_form(kinds[name])
+            unclear = without_one_form(kinds[name])
             if unclear is not None:
                 texts = {column.name: column.text for column in self.match.hidden}
                 raise PlanError(
@@ -417,19 +449,6 @@ class Preparation:
         own = self.source.columns
         order_names = [order.name for order in orders if order.name in own]
         return tuple(dict.fromkeys([*keys, *(name for name in order_names if name), *own]))
-
-
-def _without_one_form(kind: T.DataType) -> str | None:
-    """Return why equal values of a type may look different, or None."""
-    if isinstance(kind, T.StringType):
-        return None if kind.collation == "UTF8_BINARY" else f"the collation {kind.collation} holds many texts equal"
-    if isinstance(kind, T.ArrayType):
-        return _without_one_form(kind.elementType)
-    if isinstance(kind, T.StructType):
-        return next((found for field in kind.fields if (found := _without_one_form(field.dataType))), None)
-    if isinstance(kind, T.MapType | T.VariantType | T.CalendarIntervalType | T.UserDefinedType):
-        return "Spark does not compare them"
-    return None
 
 
 def _named(first: OrderColumn) -> str:

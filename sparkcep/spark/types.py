@@ -199,3 +199,16 @@ def brought_back(column: Column, kind: T.DataType) -> Column:
     if isinstance(kind, T.YearMonthIntervalType):
         return F.make_ym_interval(F.lit(0), column).cast(kind)
     return column.cast("interval") if isinstance(kind, T.CalendarIntervalType) else column
+
+
+def without_one_form(kind: T.DataType) -> str | None:
+    """Return why equal values of a type may look different, or None."""
+    if isinstance(kind, T.StringType):
+        return None if kind.collation == "UTF8_BINARY" else f"the collation {kind.collation} holds many texts equal"
+    if isinstance(kind, T.ArrayType):
+        return without_one_form(kind.elementType)
+    if isinstance(kind, T.StructType):
+        return next((found for field in kind.fields if (found := without_one_form(field.dataType))), None)
+    if isinstance(kind, T.MapType | T.VariantType | T.CalendarIntervalType | T.UserDefinedType):
+        return "Spark does not compare them"
+    return None
