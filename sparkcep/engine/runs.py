@@ -92,9 +92,13 @@ class _Push:
             self.results.drain()
             if status == lists.DONE:
                 break
-            if status == lists.OVER_BUDGET:
+            if status == lists.NO_ROOM:
+                pools.make_room(self.given.stream, int(control[lists.ROW]))
+                continue
+            # Some runs may be over and nobody has come by to see it.
+            pools.sweep(self.given.stream, int(control[lists.ROW]))
+            if control[lists.LIVE] > pools.rules.max_live:
                 raise self._over_budget()
-            pools.make_room(self.given.stream, int(control[lists.ROW]))
         if self.complete:
             kernel.end_group(self.program.tables, self.given.stream, pools.rules, pools.pools, control)
             pools.take_expired(self.given.stream)

@@ -181,6 +181,13 @@ def test_the_budget_names_event_partition_and_step() -> None:
             assert word in str(caught.value)
 
 
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_what_has_expired_is_not_in_the_budget(size: int) -> None:
+    search = EventSearch(max_partial_matches=4, merge_runs=False)
+    job = task(events("skip_till_next_match", within=Within("number", "2")), search, window=True)
+    assert len(found(job, stream("a1 " * 20 + "b2"), size)) == 2
+
+
 def test_a_count_of_more_than_38_digits_is_a_fault() -> None:
     job = task(events("skip_till_any_match"), EventSearch(output=COUNT))
     for loops in (127, 300):
