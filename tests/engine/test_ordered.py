@@ -9,9 +9,18 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from sparkcep.engine.events import COUNT, EventMatches, EventRows, EventSearch, TimeUnits
+from sparkcep.engine.events import (
+    COUNT,
+    NON_OVERLAPPING,
+    ONE_PER_START,
+    EventMatches,
+    EventRows,
+    EventSearch,
+    TimeUnits,
+)
 from sparkcep.engine.ordered import OrderedMatcher
 from sparkcep.engine.ordered_program import OrderedProgram, compile_ordered
+from sparkcep.engine.runs import RunsMatcher
 from sparkcep.engine.runs_program import compile_runs
 from sparkcep.logical.bound import Condition, LogicalMatch
 from sparkcep.logical.calls import SortKey
@@ -246,3 +255,41 @@ def test_partial_matches_of_typed_events(ranges: Sequence[int], order: str, part
     found, counters = run(events, given, Always(tuple("ABCDE".index(name) for name in order)))
     assert total(found) == partial[-1]
     assert counters.partial_matches[0].tolist() == partial
+
+
+# -- in every form of result -------------------------------------------------------------------------
+
+
+def results(matcher: OrderedMatcher | RunsMatcher, given: EventRows, size: int) -> list[tuple[int, ...]]:
+    """Return matches as their number, positions and variables, or the counts, pushed `size` rows at a time."""
+    found: list[tuple[int, ...]] = []
+    for first in range(0, given.count, size):
+        part = matcher.push(piece(given, first, min(first + size, given.count)), {})
+        ends = zip(part.offsets[:-1].tolist(), part.offsets[1:].tolist(), part.number.tolist(), strict=True)
+        found += [(n, *part.position[a:b].tolist(), *part.variable[a:b].tolist()) for a, b, n in ends]
+        found += [count for _, count in part.counts]
+        assert not len(part.position) or part.position.min() >= 0
+    return found
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        EventSearch(),
+        EventSearch(limit=7),
+        EventSearch(strict_time=True),
+        EventSearch(output=NON_OVERLAPPING),
+        EventSearch(output=ONE_PER_START, limit=20),
+        EventSearch(output=COUNT),
+    ],
+)
+def test_results_are_those_of_runs(search: EventSearch) -> None:
+    random = np.random.default_rng(3)
+    times, values = np.sort(random.integers(0, 120, 300)), random.integers(0, 6, (1, 300))
+    given = rows(1 << random.integers(0, 4, 300), times, values)
+    events = pattern("abc", less(0, 2, 0), (Operand("x", BIGINT),), Within("number", "5"))
+    expected = results(RunsMatcher(compile_runs(events, search, TimeUnits().window)), given, 300)
+    assert expected
+    for order in ((0, 1, 2), (2, 0, 1), (1, 2, 0)):
+        for size in (1, 40, 300):
+            assert results(OrderedMatcher(program(events, Always(order), search)), given, size) == expected
