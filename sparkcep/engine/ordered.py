@@ -176,19 +176,46 @@ class _Search:
     def _search(self, pattern: OrderedPattern) -> None:
         masks = [self._satisfying(bits) for bits in pattern.bits]
         lists = [self.by_key[mask[self.by_key]] for mask in masks]
-        begins = np.cumsum([0, *map(len, lists)])
-        positions = Positions(
-            np.concatenate(lists),
-            np.stack([
-                begin + np.searchsorted(self.keys[rows], np.append(self.buckets, np.iinfo(np.int64).max))
-                for begin, rows in zip(begins, lists, strict=False)
-            ]).astype(np.int64),
-        )  # fmt: skip
+        positions = self._positions(pattern, lists)
         ends = pattern.ends
         self.needed += [lists[k] for k in range(pattern.size) if len(ends) > 1 or k not in ends]
         for sequence, first, last in self._stretches(pattern, masks):
             for end in ends:
                 self._find(pattern.chain(sequence, end), positions, first, last)
+
+    def _positions(self, pattern: OrderedPattern, lists: list[Int64s]) -> Positions:
+        """Put the rows that components may take, and witnesses, behind each other; then those to be looked up."""
+        keys, absent = self._lookup_columns(pattern)
+        by_value, values = [], []
+        for side in pattern.looked_up:
+            column = pattern.columns.index((side.is_float, side.column))
+            rows = lists[side.component][~absent[column, lists[side.component]]]
+            rows = rows[np.lexsort((keys[column, rows], self.keys[rows]))]
+            by_value.append(rows)
+            values.append(keys[column, rows])
+        listed = [*lists, *by_value]
+        begins = np.cumsum([0, *map(len, listed)])
+        borders = np.append(self.buckets, np.iinfo(np.int64).max)
+        offsets = [
+            begin + np.searchsorted(self.keys[rows], borders) for begin, rows in zip(begins, listed, strict=False)
+        ]
+        plain = np.zeros(sum(map(len, lists)), np.int64)
+        return Positions(
+            np.concatenate(listed), np.concatenate([plain, *values]), np.stack(offsets).astype(np.int64), keys, absent
+        )
+
+    def _lookup_columns(self, pattern: OrderedPattern) -> tuple[Int64s, Bools]:
+        """Return what events are looked up by as numbers, the same for values that are equal in SQL."""
+        operands, shape = self.given.operands, (len(pattern.columns), self.rows.count)
+        keys, absent = np.empty(shape, np.int64), np.empty(shape, np.bool_)
+        for i, (is_float, column) in enumerate(pattern.columns):
+            if is_float:
+                values = operands.floats[column] + 0.0  # one zero
+                values[np.isnan(values)] = np.nan
+                keys[i], absent[i] = values.view(np.int64), operands.float_nulls[column]
+            else:
+                keys[i], absent[i] = operands.integers[column], operands.integer_nulls[column]
+        return keys, absent
 
     def _satisfying(self, bits: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> Bools:
         return ((self.given.stream.conditions & bits[:, None]) == bits[:, None]).all(axis=0)

@@ -36,6 +36,11 @@ class Chain(NamedTuple):
     ----------
     sequence : int64[k]
         The component of each step.
+    lists : int64[k]
+        The list of `Positions` that holds the candidates of each step.
+    sources : int64[k, 2]
+        Where candidates are looked up by a value: the bound component that has it, and the row of
+        `Positions.keys` that holds it; −1 where they are not.
     end
         The component that takes the last event.
     first, order
@@ -55,6 +60,8 @@ class Chain(NamedTuple):
     """
 
     sequence: Int64s
+    lists: Int64s
+    sources: Int64s
     end: int
     first: int
     order: int
@@ -72,18 +79,26 @@ class Chain(NamedTuple):
 
 
 class Positions(NamedTuple):
-    """The rows that components may take, then the witnesses of negations.
+    """The rows that components may take, then the witnesses of negations, then candidates by their values.
 
     Attributes
     ----------
     rows : int64[r]
-        Ascending per list and bucket: a bucket holds the events of one class of one group.
+        Ascending per list and bucket, or per list, bucket and value: a bucket holds the events of one class
+        of one group.
+    values : int64[r]
+        In lists by values: ascending per bucket, the same for equal values of a column; else 0.
     offsets : int64[lists, buckets + 1]
         Where each bucket of a list begins.
+    keys, absent : int64[c, n], bool[c, n]
+        Columns that candidates are looked up by: the same number for equal values; whether there is none.
     """
 
     rows: Int64s
+    values: Int64s
     offsets: Int64s
+    keys: Int64s
+    absent: Bools
 
 
 class Bound(NamedTuple):
@@ -295,7 +310,7 @@ def is_later(stream: Stream, row: int, other: int) -> bool:
 def _scope(chain: Chain, given: Rows, positions: Positions, bound: Bound, bucket: int, step: int) -> None:
     """Find the candidates of a step: by the neighbours in the pattern that are bound, and by the window."""
     component, rows = chain.sequence[step], positions.rows
-    low, high = positions.offsets[component, bucket], positions.offsets[component, bucket + 1]
+    low, high = _candidates(chain, positions, bound, bucket, step)
     lower, upper = np.int64(-1), np.int64(2**62)
     earliest, latest = np.int64(2**62), np.int64(-1)
     for before in range(step):
@@ -320,6 +335,33 @@ def _scope(chain: Chain, given: Rows, positions: Positions, bound: Bound, bucket
         low = _first_in_window(given, rows, low, high, latest)
         high = _first_out_of_window(given, rows, low, high, earliest)
     bound.cursor[step], bound.limit[step] = low, high
+
+
+@inlined
+def _candidates(chain: Chain, positions: Positions, bound: Bound, bucket: int, step: int) -> tuple[int, int]:
+    """Return the candidates of a step in a bucket: where they are looked up, those with the value of a bound event."""
+    listed, source = chain.lists[step], chain.sources[step, 0]
+    low, high = positions.offsets[listed, bucket], positions.offsets[listed, bucket + 1]
+    if source < 0:
+        return low, high
+    row, column = bound.rows[source], chain.sources[step, 1]
+    if positions.absent[column, row]:
+        return low, low
+    value = positions.keys[column, row]
+    low = _first_value(positions.values, low, high, value, False)
+    return low, _first_value(positions.values, low, high, value, True)
+
+
+@inlined
+def _first_value(values: Int64s, low: int, high: int, value: int, behind: bool) -> int:
+    """Return the first candidate that has at least some value, or a larger one."""
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] > value or (values[middle] == value and not behind):
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @inlined

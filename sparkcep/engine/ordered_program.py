@@ -28,13 +28,22 @@ from sparkcep.engine.slots import (
     literals_of,
     operand_columns,
 )
-from sparkcep.logical.slots import Read, SlotConditions, SlotExpression
+from sparkcep.logical.slots import Comparison, Read, SlotConditions, SlotExpression
 
 if TYPE_CHECKING:
     from sparkcep.logical.event_bound import EventOrder, EventTest, LogicalEvents
 
 # From the number of events that each component may take to the order in which components are bound.
 Chooser: TypeAlias = Callable[[Sequence[float]], Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of an equality: a component, and the column of whole numbers or of doubles that is read of it."""
+
+    component: int
+    is_float: bool
+    column: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +60,8 @@ class OrderedPattern:
         Whether one stands before the other.
     tests
         Conditions, with the components that they read.
+    equalities
+        The conditions that say no more than that two columns are equal, with the two sides.
     windows
         Components with a window of their own.
     gaps
@@ -64,6 +75,7 @@ class OrderedPattern:
     bits: UInt64s
     precedes: Bools
     tests: tuple[tuple[frozenset[int], int], ...]
+    equalities: tuple[tuple[int, Side, Side], ...]
     windows: tuple[int, ...]
     gaps: tuple[tuple[frozenset[int], frozenset[int]], ...]
     chooser: Chooser
@@ -74,6 +86,16 @@ class OrderedPattern:
         return len(self.precedes)
 
     @property
+    def looked_up(self) -> tuple[Side, ...]:
+        """What events may be looked up by, each once."""
+        return tuple(dict.fromkeys(side for _, *sides in self.equalities for side in sides))
+
+    @property
+    def columns(self) -> tuple[tuple[bool, int], ...]:
+        """The columns that hold it."""
+        return tuple(dict.fromkeys((side.is_float, side.column) for side in self.looked_up))
+
+    @property
     def ends(self) -> tuple[int, ...]:
         """The components that may take the last event."""
         return tuple(np.flatnonzero(~self.precedes.any(axis=1)).tolist())
@@ -81,6 +103,7 @@ class OrderedPattern:
     def chain(self, sequence: Sequence[int], end: int) -> Chain:
         """Lay out the steps of binding components in an order, for matches that end with `end`."""
         step_of = {component: step for step, component in enumerate(sequence)}
+        lists, sources, done = self._lookups(sequence)
         precedes = self.precedes.copy()
         precedes[:, end] = True
         precedes[end, end] = False
@@ -92,7 +115,7 @@ class OrderedPattern:
             return found
 
         own = ((frozenset({c, *np.flatnonzero(self.precedes[:, c]).tolist()}), c) for c in self.windows)
-        tests = by_step(self.tests)
+        tests = by_step(test for test in self.tests if test[1] not in done)
         windows = by_step(own)
         gaps = by_step((before | after, g) for g, (before, after) in enumerate(self.gaps))
         sides = np.zeros((2, len(self.gaps), self.size), np.bool_)
@@ -103,10 +126,26 @@ class OrderedPattern:
         apart = np.delete(precedes[last] | precedes[:, last], last)
         is_free = bool(apart.all()) and not (tests[-1] or windows[-1] or gaps[-1])
         return Chain(
-            np.array(sequence, np.int64), end, self.first, self.number, self.precedes, precedes, is_free,
+            np.array(sequence, np.int64), np.array(lists, np.int64), np.array(sources, np.int64), end, self.first,
+            self.number, self.precedes, precedes, is_free,
             _offsets(tests), _flat(tests), _offsets(windows), _flat(windows), _offsets(gaps), _flat(gaps),
             sides[0], sides[1],
         )  # fmt: skip
+
+    def _lookups(self, sequence: Sequence[int]) -> tuple[list[int], list[tuple[int, int]], set[int]]:
+        """Return per step the list of its candidates and where their value is read, and the equalities done so."""
+        lists, sources, done = list(sequence), [(-1, -1)] * len(sequence), set()
+        places = {side: len(self.bits) + i for i, side in enumerate(self.looked_up)}
+        for step, component in enumerate(sequence):
+            for test, *sides in self.equalities:
+                own = next((side for side in sides if side.component == component), None)
+                other = next((side for side in sides if side.component in sequence[:step]), None)
+                if own is not None and other is not None:
+                    lists[step] = places[own]
+                    sources[step] = (other.component, self.columns.index((other.is_float, other.column)))
+                    done.add(test)
+                    break
+        return lists, sources, done
 
 
 def _offsets(lists: Sequence[Sequence[int]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -193,6 +232,11 @@ def compile_ordered(
                 bits=_bits(asked, base.tables.edges.bits.shape[1]),
                 precedes=_precedes(order),
                 tests=tests,
+                equalities=tuple(
+                    (condition, *sides)
+                    for (_, condition), (_, tree) in zip(tests, trees, strict=True)
+                    if (sides := lowering.sides(tree)) is not None
+                ),
                 windows=tuple(k for k, component in enumerate(order.components) if component.within is not None),
                 gaps=tuple((found.before, found.after) for found in decided),
                 chooser=chooser,
@@ -215,10 +259,24 @@ class _BoundLowering(SlotLowering):
     place: dict[int, int] = field(default_factory=dict)
 
     def read(self, tree: Read) -> int:
+        side = self.side(tree)
+        return self.emit(LOAD_BOUND_FLOAT if side.is_float else LOAD_BOUND_INT, side.column, side.component)
+
+    def side(self, tree: Read) -> Side:
+        """Return what is read of which component."""
         is_float, column = operand_columns(self.conditions.operands)[tree.operand]
         assert tree.at.rows.variables is not None
         (variable,) = tree.at.rows.variables
-        return self.emit(LOAD_BOUND_FLOAT if is_float else LOAD_BOUND_INT, column, self.place[variable])
+        return Side(self.place[variable], is_float, column)
+
+    def sides(self, tree: SlotExpression) -> tuple[Side, Side] | None:
+        """Return both sides of a condition that says that columns of two events are equal, None for others."""
+        if not (isinstance(tree, Comparison) and tree.operator == "="):
+            return None
+        if not (isinstance(tree.left, Read) and isinstance(tree.right, Read)):
+            return None
+        left, right = self.side(tree.left), self.side(tree.right)
+        return (left, right) if left.component != right.component else None
 
 
 def _bits(tests: Sequence[EventTest], words: int) -> UInt64s:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -293,3 +294,31 @@ def test_results_are_those_of_runs(search: EventSearch) -> None:
     for order in ((0, 1, 2), (2, 0, 1), (1, 2, 0)):
         for size in (1, 40, 300):
             assert results(OrderedMatcher(program(events, Always(order), search)), given, size) == expected
+
+
+def equal(operand: int, own: int, other: int, kind: SlotType) -> dict[int, SlotExpression]:
+    """Return ``other.x = own.x`` as the condition of `own`."""
+    return {own: Comparison("=", taken(operand, other, kind), current(operand, kind))}
+
+
+def test_equal_values_are_looked_up() -> None:
+    random = np.random.default_rng(5)
+    x, y = random.integers(0, 5, (1, 400)), random.choice([0.0, -0.0, 1.5, np.nan, -2.0, np.inf], (1, 400))
+    given = rows(1 << random.integers(0, 3, 400), np.arange(400), x, y)
+    given.integer_nulls[:], given.float_nulls[:] = random.random((2, 1, 400)) < 0.2
+    operands = (Operand("x", BIGINT), Operand("y", DOUBLE))
+    events = pattern("abc", equal(0, 1, 0, BIGINT) | equal(1, 2, 1, DOUBLE), operands, Within("number", "30"))
+    expected = results(RunsMatcher(compile_runs(events, EventSearch(), TimeUnits().window)), given, 400)
+    assert len(expected) > 100
+    for order in permutations(range(3)):
+        for size in (37, 400):
+            assert results(OrderedMatcher(program(events, Always(order), EventSearch())), given, size) == expected
+
+
+def test_what_is_looked_up_is_not_tested() -> None:
+    bits, x = np.repeat([1, 2, 4], 500), np.tile(np.arange(500), 3)[None, :]
+    events = pattern("abc", equal(0, 1, 0, BIGINT) | less(0, 2, 1), (Operand("x", BIGINT),), Within("number", "2000"))
+    found, counters = run(events, rows(bits, np.arange(1500), x), Always((0, 1, 2)))
+    assert total(found) == 500 * 499 // 2
+    assert counters.evaluations == 500 * 500
+    assert counters.partial_matches[0].tolist() == [500, 500, total(found)]
