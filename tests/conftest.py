@@ -20,10 +20,32 @@ SETTINGS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.python.worker.reuse": "true",
-    # Hundreds of tiny queries: starting fast counts, the optimising compilers and a parallel collector do not.
+    "spark.python.daemon.module": "tests.spark.warm_daemon",
+    # Hundreds of tiny queries: starting fast counts; generated code, the optimising compilers and a parallel
+    # collector do not.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.lightweightPlanChangeValidation": "false",
+    "spark.sql.ui.explainMode": "simple",
+    # Else every call that makes a Column looks for the line that made it.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.system.home={folder}",
     "spark.sql.warehouse.dir": "{folder}/warehouse",
 }
+
+
+# Files with the most work come first, so that no worker is left alone with a long one.
+LONGEST = (
+    "test_event_tables", "test_tables", "test_expressions", "test_event_engines", "test_sase_figures",
+    "test_aggregates", "test_engines", "test_features", "test_match_graphs", "test_cli", "test_examples",
+    "test_sql", "test_values", "test_errors", "test_readme", "test_sql_jobs",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Order files by their work, and keep the order inside a file."""
+    ranks = {name: rank for rank, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.path.stem, len(ranks)))
 
 
 @pytest.fixture(scope="session")
@@ -45,7 +67,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture
-def no_views_left(spark: SparkSession) -> Iterator[None]:
+def generated_code(spark: SparkSession) -> Iterator[None]:
+    """Let Spark generate code, as it does by default: without, it cannot list tables (catalog.listTables)."""
+    before = spark.conf.get("spark.sql.codegen.factoryMode")
+    spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
+    yield
+    spark.conf.set("spark.sql.codegen.factoryMode", before or "")
+
+
+@pytest.fixture
+def no_views_left(spark: SparkSession, generated_code: None) -> Iterator[None]:
     """Drop the temporary views that a test creates."""
     before = {table.name for table in spark.catalog.listTables() if table.isTemporary}
     yield

@@ -71,6 +71,7 @@ def test_wrong_arguments(events: DataFrame, name: str) -> None:
     assert caught.value.clause
 
 
+@pytest.mark.usefixtures("generated_code")
 @pytest.mark.filterwarnings("ignore:no partition_by")
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_wrong_statements(spark: SparkSession, events: DataFrame, name: str) -> None:
