@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-COMPILING := tests/spark/test_event_batch.py tests/engine/test_backtrack.py tests/engine/test_sweep.py
+COMPILING := tests/spark/test_event_batch.py tests/engine/test_backtrack.py tests/engine/test_sweep.py \
+	tests/engine/test_measures.py
 RUN := PYSPARK_PYTHON=$(abspath $(BIN)/python) $(BIN)/
 
 .PHONY: demo test check pytest bench golden docs clean
@@ -20,7 +21,7 @@ check: $(INSTALLED)
 
 # The large kernels compile in one process each; later all processes find them in the cache.
 pytest: $(INSTALLED)
-	$(RUN)python -m pytest -n 2 --dist loadfile $(COMPILING)
+	$(RUN)python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(COMPILING)
 	$(RUN)python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 bench: $(INSTALLED)
