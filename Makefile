@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 COMPILING := tests/spark/test_event_batch.py tests/engine/test_backtrack.py tests/engine/test_sweep.py \
-	tests/engine/test_measures.py
+	tests/engine/test_measures.py tests/engine/test_ordered.py
 RUN := PYSPARK_PYTHON=$(abspath $(BIN)/python) $(BIN)/
 
 .PHONY: demo test check pytest bench golden docs clean
