@@ -15,7 +15,7 @@ from sparkcep.logical.outputs import Collected, Gathered, GraphColumns, Numbered
 from sparkcep.logical.slots import ALL_ROWS, RowSet
 from sparkcep.spark.event_arguments import check_limit, check_sample
 from sparkcep.spark.finish import matcher_schema
-from sparkcep.spark.types import brought_back, escorted, expression, needs_escort, quoted
+from sparkcep.spark.types import brought_back, escorted, expression, quoted
 
 METADATA = "sparkcep"
 _EVENT, _START, _NUMBER = "event", "start", "number"
@@ -81,8 +81,8 @@ class _Expansion:
         self.keys: list[str] = told["keys"]
         self.variables: list[str] = told["variables"]
         kind: Any = frame.schema[graph].dataType
-        self.event: T.StructType = kind["nodes"].dataType.elementType["event"].dataType
-        self.escorts = any(needs_escort(field.dataType) for field in self.event.fields)
+        self.nodes: T.ArrayType = kind["nodes"].dataType
+        self.event: T.DataType = kind["nodes"].dataType.elementType["event"].dataType
 
     def expanded(self, limit: int | None, sample: int | float | None, seed: int) -> DataFrame:
         """Return the matches."""
@@ -107,24 +107,13 @@ class _Expansion:
         ]
         first = (F.row_number().over(window) == 1).alias(_START)
         return self.frame.select(
-            *shown, first, self._nodes(graph["nodes"]).alias("nodes"), graph["roots"].alias("roots")
+            *shown, first, escorted(graph["nodes"], self.nodes).alias("nodes"), graph["roots"].alias("roots")
         )
 
     def _sorted(self, column: Column) -> Column:
         if self.told["ascending"]:
             return column.asc_nulls_first() if self.told["nulls_first"] else column.asc_nulls_last()
         return column.desc_nulls_first() if self.told["nulls_first"] else column.desc_nulls_last()
-
-    def _nodes(self, nodes: Column) -> Column:
-        """Return nodes whose events can cross into Python."""
-        if not self.escorts:
-            return nodes
-
-        def crossing(node: Column) -> Column:
-            event = F.struct(*(escorted(node["event"][f.name], f.dataType).alias(f.name) for f in self.event.fields))
-            return F.struct(node["variable"].alias("variable"), event.alias("event"), node["preds"].alias("preds"))
-
-        return F.transform(nodes, crossing)
 
     def _sent_event(self, sent: DataFrame) -> T.DataType:
         kind: Any = sent.schema["nodes"].dataType
@@ -145,17 +134,18 @@ class _Expansion:
         """Return the columns of matches="all"."""
         held = self.frame.schema
         columns = [
-            self._back(F.col(f"k{place}"), held[name].dataType).alias(name) for place, name in enumerate(self.keys)
+            brought_back(F.col(f"k{place}"), held[name].dataType).alias(name) for place, name in enumerate(self.keys)
         ]
-        end = self._back(F.col(f"k{len(self.keys)}"), held["match_end"].dataType)
+        end = brought_back(F.col(f"k{len(self.keys)}"), held["match_end"].dataType)
         moments = [F.col(_NUMBER).alias("match_number"), end.alias("match_end"), end.alias("match_time")]
         events = [
-            F.transform(F.col(f"v{index}"), lambda item: self._event(item["f0"])).alias(name)
+            F.transform(F.col(f"v{index}"), lambda item: brought_back(item["f0"], self.event)).alias(name)
             if name in self.told["arrays"]
-            else self._event(F.col(f"v{index}")).alias(name)
+            else brought_back(F.col(f"v{index}"), self.event).alias(name)
             for index, name in enumerate(self.variables)
         ]
-        named = emitted.select(*columns, *moments, *events, self._event(F.col(_START)).alias(_START_EVENT))
+        start = brought_back(F.col(_START), self.event).alias(_START_EVENT)
+        named = emitted.select(*columns, *moments, *events, start)
         return self._started(named)
 
     def _started(self, named: DataFrame) -> DataFrame:
@@ -169,13 +159,3 @@ class _Expansion:
         shown = [F.col(f"{_START_EVENT}{place}").alias(name) for place, name in enumerate(names)]
         shown.insert(len(self.keys) + 1, start)
         return opened.select(*shown)
-
-    def _event(self, event: Column) -> Column:
-        """Return an event as it was."""
-        if not self.escorts:
-            return event
-        fields = [self._back(event[f.name], f.dataType).alias(f.name) for f in self.event.fields]
-        return F.when(event.isNotNull(), F.struct(*fields))
-
-    def _back(self, column: Column, kind: T.DataType) -> Column:
-        return brought_back(column, kind) if needs_escort(kind) else column

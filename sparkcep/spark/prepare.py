@@ -24,7 +24,7 @@ from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered
 from sparkcep.logical.relevant_rows import relevant_conditions
 from sparkcep.logical.scope import located
 from sparkcep.spark.quiet import query_errors_unlogged
-from sparkcep.spark.types import analysed, escorted, expression, hidden_interval, needs_escort, quoted, without_one_form
+from sparkcep.spark.types import analysed, escorted, expression, needs_escort, quoted, without_one_form
 from sparkcep.syntax.clause import Fragment
 
 VARIABLES_PER_MASK = 62
@@ -345,13 +345,6 @@ class Preparation:
         names: dict[str, None] = dict.fromkeys([*passed, *self._read_columns(), *times])
         columns = [self._whole_mask(word, name, name in kinds).alias(name) for word, name in enumerate(masks)]
         for name in names:
-            if hidden_interval(kinds[name]):
-                raise PlanError(
-                    "UNSUPPORTED_TYPE",
-                    f"column '{name}' holds a year-month or calendar interval inside {kinds[name].simpleString()}, "
-                    "which Spark cannot hand to Python",
-                    hint="drop the column before matching, or take the interval out of it",
-                )
             column = F.col(quoted(name))
             columns.append(escorted(column, kinds[name]).alias(name) if needs_escort(kinds[name]) else column)
         return self._selection(frame, columns, numbered=True)
@@ -422,7 +415,7 @@ class Preparation:
     def _told(self, first: OrderColumn, kinds: dict[str, T.DataType]) -> str | None:
         """Return the order column if a row may have to be named, which only a skip target can make necessary."""
         skips = self.match.after_match.target is not None
-        return first.name if skips and first.name is not None and not hidden_interval(kinds[first.name]) else None
+        return first.name if skips and first.name is not None and not needs_escort(kinds[first.name]) else None
 
     def _tells_decisions(self) -> bool:
         """Whether the time at which a match was decided is asked for, or orders the matches."""

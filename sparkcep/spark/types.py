@@ -22,6 +22,7 @@ from sparkcep.syntax.clause import Within
 
 DAY_IN_MICROSECONDS = 86_400_000_000
 _Result = TypeVar("_Result")
+_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 _ROUTINE = re.compile(r"[Cc]annot resolve (?:routine|function) `([^`]+)`")
 _NAME = re.compile(r"with name (`[^`]+`(?:\.`[^`]+`)*) cannot be resolved")
 
@@ -63,11 +64,20 @@ class SparkTypes:
         return frame.select("*", *(F.col(quoted(step.column)).alias(step.name) for step in hidden.neighbours.values()))
 
     def _type(self, frame: DataFrame, text: str, clause: str) -> str:
-        return (
-            analysed(lambda: frame.select(F.expr(text)).schema, text, clause, frame.columns)
-            .fields[0]
-            .dataType.simpleString()
-        )
+        return type_text(analysed(lambda: frame.select(F.expr(text)).schema, text, clause, frame.columns)[0].dataType)
+
+
+def type_text(kind: T.DataType) -> str:
+    """Return a type as CAST reads it: as its simple string, names of fields quoted where they must be."""
+    if isinstance(kind, T.ArrayType):
+        return f"array<{type_text(kind.elementType)}>"
+    if isinstance(kind, T.MapType):
+        return f"map<{type_text(kind.keyType)},{type_text(kind.valueType)}>"
+    if isinstance(kind, T.StructType):
+        names = [name if _PLAIN_NAME.fullmatch(name) else quoted(name) for name in kind.names]
+        fields = zip(names, kind.fields, strict=True)
+        return f"struct<{','.join(f'{name}:{type_text(field.dataType)}' for name, field in fields)}>"
+    return kind.simpleString()
 
 
 def expression(text: str, clause: str, frame: DataFrame) -> Column:
@@ -172,33 +182,45 @@ def measured_units(kind: T.DataType) -> TimeUnits | None:
 
 
 def needs_escort(kind: T.DataType) -> bool:
-    """Tell whether a type cannot cross into Python as it is (year-month and calendar intervals)."""
+    """Tell whether a type cannot cross into Python: a year-month or calendar interval, or one inside."""
+    if isinstance(kind, T.ArrayType):
+        return needs_escort(kind.elementType)
+    if isinstance(kind, T.MapType):
+        return needs_escort(kind.keyType) or needs_escort(kind.valueType)
+    if isinstance(kind, T.StructType):
+        return any(needs_escort(field.dataType) for field in kind.fields)
     return isinstance(kind, T.YearMonthIntervalType | T.CalendarIntervalType)
 
 
-def hidden_interval(kind: T.DataType) -> bool:
-    """Tell whether such an interval hides inside a nested type."""
-    if isinstance(kind, T.ArrayType):
-        return needs_escort(kind.elementType) or hidden_interval(kind.elementType)
-    if isinstance(kind, T.MapType):
-        return any(needs_escort(part) or hidden_interval(part) for part in (kind.keyType, kind.valueType))
-    if isinstance(kind, T.StructType):
-        return any(needs_escort(field.dataType) or hidden_interval(field.dataType) for field in kind.fields)
-    return False
-
-
 def escorted(column: Column, kind: T.DataType) -> Column:
-    """Return an interval as something Arrow carries: months, or the interval's text."""
+    """Return a value as something Arrow carries: intervals as months or as their text, wherever they stand."""
     if isinstance(kind, T.YearMonthIntervalType):
         return F.extract(F.lit("YEAR"), column) * 12 + F.extract(F.lit("MONTH"), column)
-    return column.cast("string") if isinstance(kind, T.CalendarIntervalType) else column
+    if isinstance(kind, T.CalendarIntervalType):
+        return column.cast("string")
+    return _inside(column, kind, escorted) if needs_escort(kind) else column
 
 
 def brought_back(column: Column, kind: T.DataType) -> Column:
-    """Return an escorted value as the interval it was."""
+    """Return an escorted value as what it was."""
     if isinstance(kind, T.YearMonthIntervalType):
         return F.make_ym_interval(F.lit(0), column).cast(kind)
-    return column.cast("interval") if isinstance(kind, T.CalendarIntervalType) else column
+    if isinstance(kind, T.CalendarIntervalType):
+        return column.cast("interval")
+    return _inside(column, kind, brought_back) if needs_escort(kind) else column
+
+
+def _inside(column: Column, kind: T.DataType, change: Callable[[Column, T.DataType], Column]) -> Column:
+    """Change what stands inside of an array, a map or a struct; NULL stays NULL."""
+    if isinstance(kind, T.ArrayType):
+        element = kind.elementType
+        return F.transform(column, lambda item: change(item, element))
+    if isinstance(kind, T.MapType):
+        entry = T.StructType([T.StructField("key", kind.keyType), T.StructField("value", kind.valueType)])
+        return F.map_from_entries(F.transform(F.map_entries(column), lambda item: change(item, entry)))
+    assert isinstance(kind, T.StructType)
+    fields = (change(column.getField(field.name), field.dataType).alias(field.name) for field in kind.fields)
+    return F.when(column.isNotNull(), F.struct(*fields))
 
 
 def without_one_form(kind: T.DataType) -> str | None:

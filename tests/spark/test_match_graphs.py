@@ -142,11 +142,13 @@ def test_events_of_all_types_come_back(spark: SparkSession, order: str) -> None:
     assert found.count() == 1
 
 
-def test_intervals_come_back(spark: SparkSession) -> None:
+@pytest.mark.parametrize("matches", ["all", "graph"])
+def test_intervals_come_back(spark: SparkSession, matches: str) -> None:
     """Python has no such values: they travel as texts and numbers."""
     intervals = {"months": "make_ym_interval(v, 1)", "calendar": "make_interval(0, 1, 0, v)"}
     frame = events(spark, "a1(1) b1(2) c1(3)").select("*", *(F.expr(e).alias(n) for n, e in intervals.items()))
-    found = sparkcep.expand(matched(frame, PATTERNS["loop"], matches="graph"))
+    found = matched(frame, PATTERNS["loop"], matches=matches)
+    found = found if matches == "all" else sparkcep.expand(found)
     assert [found.schema["a"].dataType[name].dataType.simpleString() for name in intervals] == [
         "interval year to month",
         "interval",
