@@ -45,7 +45,7 @@ class KernelRun:
 
     def run(self) -> None:
         """Take all events; what the engine does to keep its memory bounded is part of it."""
-        pools, given, tables = self.matcher.pools, self._push.given, self.matcher.tables
+        pools, given, tables = self.matcher.pools, self._push.given, self.matcher.program.tables
         while True:
             status = kernel.advance(tables, given, pools.rules, pools.pools, pools.control)
             self.completions += int(pools.control[lists.COMPLETIONS])
