@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sparkcep.api import expand, match_pattern, matcher, plan, sql
+    from sparkcep.api import analyze, expand, match_pattern, matcher, plan, sql
     from sparkcep.display import show_timeline
     from sparkcep.errors import (
         BindingError,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "analyze": "sparkcep.api",
     "expand": "sparkcep.api",
     "match_pattern": "sparkcep.api",
     "matcher": "sparkcep.api",
@@ -64,6 +65,7 @@ __all__ = [
     "SparkcepWarning",
     "Statistics",
     "all_of",
+    "analyze",
     "any_of",
     "event",
     "expand",

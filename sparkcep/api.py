@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sparkcep.errors import BindingError
 from sparkcep.planning.plans import Options
+from sparkcep.planning.statistics import Statistics
 from sparkcep.spark.arguments import Arguments, Duration, Expression, Expressions
 from sparkcep.spark.expansion import expanded
 from sparkcep.spark.plan import MatchPlan
@@ -74,6 +76,47 @@ def plan(
         strict_time,
     )
     return planned(df, arguments, options or Options())
+
+
+def analyze(df: DataFrame, pattern: str | EventPattern | Pattern, **arguments: Any) -> Statistics:
+    """Measure, on a bounded sample, what the planner and the engines like to know of an event pattern.
+
+    Runs a job: rows are sorted as for `match_pattern`, and the first 20,000 of each Spark partition are counted
+    and paired.
+
+    Parameters
+    ----------
+    df, pattern, **arguments
+        As for `match_pattern`.
+
+    Returns
+    -------
+    Statistics
+        Events per window of each variable, and the share of pairs inside of the window that satisfies the
+        conditions on two variables; for ``Options(stats=…)``.
+
+    Raises
+    ------
+    PlanError
+        ILLEGAL_PLAN: the events of the pattern cannot be bound in another order, so nothing is to be chosen.
+    BindingError
+        WRONG_LANGUAGE: a row pattern is given.
+
+    Examples
+    --------
+    >>> stats = sparkcep.analyze(clicks, "SEQ(View a, Buy b) WITHIN 1 hour", ...)  # doctest: +SKIP
+    >>> sparkcep.Options(stats=stats)  # doctest: +SKIP
+    """
+    from sparkcep.spark.analysis import analyzed
+    from sparkcep.spark.event_plan import EventPlan
+
+    planned_pattern = plan(df, pattern, **arguments)
+    if not isinstance(planned_pattern, EventPlan):
+        raise BindingError(
+            "WRONG_LANGUAGE", "statistics choose the order in which events are bound; this is a row pattern",
+            clause="pattern", allowed="an event pattern, such as SEQ(A a, B b)",
+        )  # fmt: skip
+    return analyzed(planned_pattern)
 
 
 def match_pattern(df: DataFrame, pattern: str | RowPattern | EventPattern | Pattern, **arguments: Any) -> DataFrame:

@@ -57,6 +57,8 @@ class EventPlan:
         The bound pattern.
     compiled
         The compiled pattern and the planner's decision.
+    units
+        How order values count in windows.
     """
 
     def __init__(self, source: Source, clause: EventClause, options: Options) -> None:
@@ -76,8 +78,8 @@ class EventPlan:
             timeouts=clause.timeouts,
         )
         planned = choose_for_events(self.events, options, sampled=clause.sample is not None)
-        units = _units(self.events, self.prepared, clause)
-        program = compile_runs(self.events, search, units.window)
+        self.units = _units(self.events, self.prepared, clause)
+        program = compile_runs(self.events, search, self.units.window)
         ordered = planned.decision.chosen.name == "ordered"
         self.compiled = CompiledEvents(
             planned.decision, ordered_program(self.events, program, planned) if ordered else program
