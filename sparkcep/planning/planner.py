@@ -74,11 +74,11 @@ def choose_for_events(events: LogicalEvents, options: Options, *, sampled: bool)
     statistics = named_statistics(options.stats or Statistics(), events)
     reason = _graph_wanted(events, sampled) or obstacle(events)
     if reason is not None:
-        candidates = (_runs(None), Candidate("ordered", None, reason))
+        candidates = (_runs(None, options.merge_runs), Candidate("ordered", None, reason))
         return EventDecision(_decided(candidates, others, options), ())
     estimates = tuple(estimates_of(order, events, statistics) for order in events.orders)
     known = all(name in statistics.rates for each in estimates for name in each.variables)
-    candidates = (_runs(estimates if known else None), _ordered(estimates, known))
+    candidates = (_runs(estimates if known else None, options.merge_runs), _ordered(estimates, known))
     return EventDecision(_decided(candidates, others, options), estimates)
 
 
@@ -91,11 +91,13 @@ def _graph_wanted(events: LogicalEvents, sampled: bool) -> str | None:
     return "a sample is drawn from the match graph, and it makes none" if sampled else None
 
 
-def _runs(estimates: Sequence[Estimates] | None) -> Candidate:
+def _runs(estimates: Sequence[Estimates] | None, merges: bool) -> Candidate:
     reason = "keeps all partial matches and moves them on event by event"
     if estimates is None:
         return Candidate("runs", RUNS_STEPS_PER_ROW, reason)
-    visits = sum(LeftDeep(tuple(range(len(each.rates)))).visits(each) for each in estimates)
+    orders = [LeftDeep(tuple(range(len(each.rates)))) for each in estimates]
+    listed = zip(orders, estimates, strict=True)
+    visits = sum(order.merged_visits(each) if merges else order.visits(each) for order, each in listed)
     cost = RUNS_STEPS_PER_ROW + visits / _events(estimates)
     return Candidate("runs", cost, f"{reason}: about {visits:,.0f} visits per window")
 

@@ -83,7 +83,9 @@ def test_statistics_choose_the_engine() -> None:
     assert "(c, b, a)" in reason
     assert chosen(Statistics({"a": 2, "b": 2, "c": 2}))[0] == "runs"
     assert chosen(Statistics({"a": 1000, "b": 1000}))[0] == "runs"
-    assert chosen(Statistics({"a": 900, "b": 9, "c": 900}, {("b", "c"): 0.001}))[0] == "ordered"
+    assert chosen(Statistics({"a": 900, "b": 900, "c": 9}, {("b", "c"): 0.001}))[0] == "ordered"
+    # Partial matches that nothing is read of are merged into one.
+    assert chosen(Statistics({"a": 1000, "b": 1000, "c": 0.2}), "SEQ(A a, B b, C c)")[0] == "runs"
 
 
 def test_statistics_of_an_unknown_variable() -> None:
