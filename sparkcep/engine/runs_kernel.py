@@ -78,7 +78,8 @@ def advance(tables: RunTables, given: Input, rules: Rules, pools: Pools, control
         first, last = (0, control[CLASSES]) if tables.has_until else (own, own + 1)
         for class_of in range(first, last):
             control[PENDING] = -1
-            for step in range(states + 1):
+            # Where nothing is alive, the start is all there is to visit.
+            for step in range(0 if control[LIVE] else states, states + 1):
                 state = states - 1 - step if step < states else states
                 hears = class_of != own
                 waits = tables.contiguous and state < states
