@@ -133,48 +133,55 @@ def _move(nodes: Nodes, node: int, place: int, moved: Int64s) -> int:
 
 
 @compiled
-def count_below(
-    nodes: Nodes, node: int, stream: Stream, window: Window, row: int, known: Int64s, low: Int64s, high: Int64s
-) -> int:
-    """Count the matches that end in `node` at `row` and are inside of the window.
+def count_completions(
+    nodes: Nodes, completions: Int64s, stream: Stream, window: Window, counted: Int64s, stack: Int64s, low: Int64s,
+    high: Int64s, found: Int64s,
+) -> None:  # fmt: skip
+    """Count the matches of the first completions.
 
     Parameters
     ----------
-    known : int64[nodes]
-        Scratch, all below zero at first: where the counts of a node stand in `low` and `high`.
+    counted : int64[nodes]
+        Scratch, all −1 at first: the row at which the count of a node in `low` and `high` was made.
+    stack : int64[2 · nodes + 1]
     low, high : int64[nodes]
         Scratch.
-
-    Returns
-    -------
-    int
-        Where the count stands in `low` and `high`.
+    found : int64[2, k]
+        Filled in: low and high words of the counts.
     """
-    # Nodes point to earlier ones, so one ascending pass over those that are reachable is enough.
-    known[node] = 0
-    lowest = node
-    for at in range(node, -1, -1):
-        if known[at] < 0 or at < lowest:
+    for i in range(found.shape[1]):
+        row, node = completions[0, i], completions[1, i]
+        _count_below(nodes, node, stream, window, row, counted, stack, low, high)
+        found[0, i], found[1, i] = low[node], high[node]
+
+
+@inlined
+def _count_below(
+    nodes: Nodes, node: int, stream: Stream, window: Window, row: int, counted: Int64s, stack: Int64s, low: Int64s,
+    high: Int64s,
+) -> None:  # fmt: skip
+    """Count the matches that end in `node` and are inside of the window at `row`, those of other nodes on the way."""
+    top, stack[0] = 1, node
+    while top > 0:
+        at = stack[top - 1]
+        if counted[at] == row:
+            top -= 1
             continue
+        total_low, total_high, waits = _ZERO, _ZERO, False
         if _is_whole(nodes, at, stream, window, row):
-            continue
-        for child in (nodes.left[at], nodes.right[at]):
-            if child >= 0 and in_window(stream, window, nodes.last_start[child], row):
-                known[child] = 0
-                lowest = min(lowest, child)
-    for at in range(lowest, node + 1):
-        if known[at] < 0:
-            continue
-        known[at] = -1
-        if _is_whole(nodes, at, stream, window, row):
-            low[at], high[at] = np.int64(nodes.low[at]), np.int64(nodes.high[at])
-            continue
-        total_low, total_high = _ZERO, _ZERO
-        for child in (nodes.left[at], nodes.right[at]):
-            if child >= 0 and in_window(stream, window, nodes.last_start[child], row):
+            total_low, total_high = nodes.low[at], nodes.high[at]
+        else:
+            for child in (nodes.left[at], nodes.right[at]):
+                if child < 0 or not in_window(stream, window, nodes.last_start[child], row):
+                    continue
+                if counted[child] != row:
+                    stack[top] = child
+                    top += 1
+                    waits = True
                 total_low, total_high = add_counts(total_low, total_high, np.uint64(low[child]), np.uint64(high[child]))
-        low[at], high[at] = np.int64(total_low), np.int64(total_high)
-    return node
+        if not waits:
+            low[at], high[at], counted[at] = np.int64(total_low), np.int64(total_high), row
+            top -= 1
 
 
 @inlined

@@ -29,7 +29,7 @@ from sparkcep.engine.match_choice import first_matches
 from sparkcep.engine.match_graph import ALL_ONES
 from sparkcep.engine.match_listing import Listing
 from sparkcep.engine.match_order import in_order_once
-from sparkcep.engine.matches import Int64s
+from sparkcep.engine.matches import Int64s, UInt64s
 from sparkcep.engine.non_overlapping import Picker, completions_by_event
 from sparkcep.engine.run_edges import Input
 from sparkcep.engine.run_pools import RunPools
@@ -121,11 +121,14 @@ class MatchResults:
 
     def _count(self, count: int) -> None:
         """Add up counts of the graph, a group at a time."""
-        rows = self.pools.pools.completions[0, :count]
+        rows = self.pools.pools.completions[0, :count].copy()
         low, high = self.pools.counted(count, self.stream)
-        for i in range(count):
-            self.enter_group(int(rows[i]))
-            self.group.count += self._exactly(low[i], high[i], int(rows[i]))
+        uncounted = np.flatnonzero((low == ALL_ONES) & (high == ALL_ONES))
+        if len(uncounted):
+            raise OverflowError(self.base + int(rows[uncounted[0]]))
+        for first, last in self._by_group(rows):
+            self.enter_group(int(rows[first]))
+            self.group.count += (_exact_sum(high[first:last]) << 64) + _exact_sum(low[first:last])
 
     def _pick(self, count: int) -> None:
         """Output the first match of each event that starts behind the last output one of its class."""
@@ -297,23 +300,24 @@ class MatchResults:
 
     def _draw(self, found: Found) -> None:
         """Draw from listed matches, a group at a time."""
-        for first, last in self._by_group(found):
+        for first, last in self._by_group(found.completed):
             self.enter_group(int(found.completed[first]))
             assert self.group.sample is not None
             part = selected(found, np.arange(first, last))
             self.group.sample.draw_listed(self._numbered(part, np.zeros(part.matches, np.int64)))
 
-    def _by_group(self, found: Found) -> list[tuple[int, int]]:
-        groups = np.searchsorted(self.borders, found.completed, side="right")
-        borders = np.flatnonzero(np.diff(groups)) + 1
-        return list(zip([0, *borders.tolist()], [*borders.tolist(), found.matches], strict=True))
+    def _by_group(self, rows: Int64s) -> list[tuple[int, int]]:
+        """Return the stretches of rows that lie in one group each."""
+        groups = np.searchsorted(self.borders, rows, side="right")
+        borders = (np.flatnonzero(np.diff(groups)) + 1).tolist()
+        return list(zip([0, *borders], [*borders, len(rows)], strict=True))
 
     def _numbers(self, found: Found) -> Int64s:
         """Return match_number, 0 for what is not chosen."""
         search = self.program.search
         numbers = np.zeros(found.matches, np.int64)
         if search.output == ALL:
-            for first, last in self._by_group(found):
+            for first, last in self._by_group(found.completed):
                 self.enter_group(int(found.completed[first]))
                 taken = last - first
                 if search.limit is not None:
@@ -368,6 +372,12 @@ class MatchResults:
     def drawn(self) -> Int64s:
         """Events that the sample names, wherever they lie."""
         return np.empty(0, np.int64) if self.group.sample is None else self.group.sample.positions()
+
+
+def _exact_sum(words: UInt64s) -> int:
+    """Add up 64-bit words by halves, so that nothing is lost."""
+    half = np.uint64(2**32 - 1)
+    return int((words & half).sum()) + (int((words >> np.uint64(32)).sum()) << 32)
 
 
 def _is_chosen(search: EventSearch, group: _Group, first: int, last: int, class_of: int) -> bool:

@@ -24,7 +24,7 @@ from sparkcep.engine.event_tables import (
     is_open,
     no_window,
 )
-from sparkcep.engine.match_graph import compact, count_below, new_nodes
+from sparkcep.engine.match_graph import compact, count_completions, new_nodes
 from sparkcep.engine.match_listing import (
     LISTED,
     LISTED_EVENTS,
@@ -271,12 +271,10 @@ class RunPools:
     def counted(self, count: int, stream: Stream) -> tuple[UInt64s, UInt64s]:
         """Return the counts of the first `count` completions, low and high words."""
         size = int(self.control[lists.NODES])
-        known, low, high = np.full(size, -1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
-        found = np.empty((2, count), np.int64)
-        for i in range(count):
-            row, node = self.pools.completions[0, i], self.pools.completions[1, i]
-            at = count_below(self.pools.nodes, node, stream, self.program.tables.window, row, known, low, high)
-            found[:, i] = low[at], high[at]
+        counted, stack = np.full(size, -1, np.int64), np.empty(2 * size + 1, np.int64)
+        low, high, found = np.empty(size, np.int64), np.empty(size, np.int64), np.empty((2, count), np.int64)
+        window = self.program.tables.window
+        count_completions(self.pools.nodes, self.pools.completions, stream, window, counted, stack, low, high, found)
         return found[0].view(np.uint64), found[1].view(np.uint64)
 
 
