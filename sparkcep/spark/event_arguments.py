@@ -155,17 +155,27 @@ def _check_output(arguments: Arguments) -> None:
 def check_limit(limit: object) -> None:
     """Refuse what is no number of matches."""
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
-        raise _wrong("WRONG_ARGUMENT", f"limit is a number of matches, at least 1, not {limit!r}", "limit")
+        raise PatternSyntaxError(
+            "WRONG_ARGUMENT",
+            "limit says how many matches come out, the first ones of each partition",
+            clause="limit",
+            found=repr(limit),
+            allowed="whole numbers from 1 on",
+            hint="leave limit out for all matches; matches='count' counts them",
+        )
 
 
 def check_sample(sample: object) -> None:
     """Refuse what is neither a number of matches nor a share."""
     is_number = isinstance(sample, int) and not isinstance(sample, bool) and sample >= 1
     if sample is not None and not is_number and not (isinstance(sample, float) and 0 < sample < 1):
-        raise _wrong(
+        raise PatternSyntaxError(
             "WRONG_ARGUMENT",
-            f"sample is a number of matches, at least 1, or a share between 0.0 and 1.0, not {sample!r}",
-            "sample",
+            "sample says how many matches of each partition are drawn, or with which chance each of them",
+            clause="sample",
+            found=repr(sample),
+            allowed="whole numbers from 1 on, shares between 0.0 and 1.0",
+            hint="leave sample out for all matches",
         )
 
 

@@ -37,6 +37,7 @@ _KINDS: Mapping[str, TokenKind] = {
     "word": "word",
     "operator": "operator",
 }
+_SHOWN = 24
 _CLOSERS = {"(": ")", "[": "]"}
 BRACKETS_AND_BRACES = {**_CLOSERS, "{": "}"}
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})|\\([0-3][0-7]{2})|\\(.)", re.DOTALL)
@@ -205,9 +206,9 @@ def closing_brackets(
         if token.text in closers:
             open_brackets.append(index)
         elif token.text in closers.values():
-            opener = tokens[open_brackets[-1]].text if open_brackets else ""
-            if closers.get(opener) != token.text:
-                raise unbalanced(text, token, clause, closers.get(opener))
+            opener = tokens[open_brackets[-1]] if open_brackets else None
+            if opener is None or closers[opener.text] != token.text:
+                raise unbalanced(text, token, clause, opener, closers)
             pairs[open_brackets.pop()] = index
     if open_brackets:
         opener_token = tokens[open_brackets[-1]]
@@ -223,16 +224,28 @@ def closing_brackets(
     return pairs
 
 
-def unbalanced(text: str, token: Token, clause: str | None, wanted: str | None = None) -> PatternSyntaxError:
-    """Return the error for a bracket that closes nothing, or something else."""
+def unbalanced(
+    text: str,
+    token: Token,
+    clause: str | None,
+    opener: Token | None = None,
+    closers: Mapping[str, str] = _CLOSERS,
+) -> PatternSyntaxError:
+    """Return the error for a bracket that closes nothing, or comes before `opener` is closed."""
+    message = f"The bracket {token.text} closes nothing."
+    if opener is not None:
+        # Not its column: the text may be a piece of a statement.
+        piece = " ".join(text[opener.start : token.start].split())
+        shown = piece if len(piece) <= _SHOWN else f"{piece[:_SHOWN]}…"
+        message = f"The bracket {token.text} stands where '{shown}' is still open."
     return PatternSyntaxError(
         "UNBALANCED_BRACKET",
-        f"The bracket {token.text} closes {'another kind of bracket' if wanted else 'nothing'}.",
+        message,
         clause=clause,
         text=text,
         span=token.span,
         found=token.text,
-        allowed=wanted,
+        allowed=closers[opener.text] if opener is not None else None,
     )
 
 

@@ -172,7 +172,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "sample of some": ({"matches": "one_per_start", "sample": 3}, "CONTRADICTION", "one_per_start"),
     "sample and limit": ({"limit": 3, "sample": 3}, "CONTRADICTION", "limit=3"),
     "no share": ({"sample": 1.0}, "WRONG_ARGUMENT", "between 0.0 and 1.0"),
-    "no number": ({"sample": 0}, "WRONG_ARGUMENT", "at least 1"),
+    "no number": ({"sample": 0}, "WRONG_ARGUMENT", "from 1 on"),
     "true": ({"sample": True}, "WRONG_ARGUMENT", "True"),
     "measures": ({"matches": "graph", "measures": {"x": "a.v"}}, "CONTRADICTION", "whole events"),
 }

@@ -63,6 +63,54 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "unbalanced_bracket_in_partition_by": {"pattern": "A", "partition_by": ["upper(user_id"]},
     "key_hides_a_column": {"pattern": "A", "partition_by": ["upper(event) AS event"]},
     "union_named_as_variable": {"pattern": "A B", "subset": {"A": ["B"]}},
+    "event_unknown_type": {
+        "pattern": "SEQ(View a, Cart b)",
+        "types": {"View": "event = 'view'", "Kart": "event = 'cart'"},
+    },
+    "event_unknown_column": {"pattern": "SEQ(View a, Cart b) WHERE b.prise > a.price", "type_column": "event"},
+    "event_unknown_variable": {"pattern": "SEQ(View a, Cart b) WHERE b.price > aa.price", "type_column": "event"},
+    "event_unclosed_brackets_of_a_loop": {"pattern": "SEQ(View a, Cart+ b[, Pay c)", "type_column": "event"},
+    "event_unclosed_sequence": {"pattern": "SEQ(View a, AND(Cart b, Pay c)", "type_column": "event"},
+    "event_loop_without_brackets_read_bare": {
+        "pattern": "SEQ(View a, Cart+ b[], Pay c) WHERE c.price > b.price",
+        "type_column": "event",
+    },
+    "event_two_negations_in_a_condition": {
+        "pattern": "SEQ(View a, ~Cart b, Pay c, ~View d) WHERE b.price = d.price WITHIN '1 hour'",
+        "type_column": "event",
+    },
+    "event_absence_at_the_end_without_window": {"pattern": "SEQ(View a, ~Pay b)", "type_column": "event"},
+    "event_negated_sequence": {"pattern": "SEQ(View a, ~SEQ(Cart b, Pay c), View d)", "type_column": "event"},
+    "event_window_of_months": {"pattern": "SEQ(View a, Pay b) WITHIN 2 months", "type_column": "event"},
+    "event_wrong_strategy": {"pattern": "SEQ(View a, Pay b)", "type_column": "event", "strategy": "skip_till_next"},
+    "event_two_strategies": {
+        "pattern": "SEQ(View a, Pay b) WHERE strict { a.price > 1 }",
+        "type_column": "event",
+        "strategy": "skip_till_any_match",
+    },
+    "event_wrong_matches": {"pattern": "SEQ(View a, Pay b)", "type_column": "event", "matches": "one per start"},
+    "event_limit_of_nothing": {"pattern": "SEQ(View a, Pay b)", "type_column": "event", "limit": 0},
+    "event_sample_of_more_than_all": {"pattern": "SEQ(View a, Pay b)", "type_column": "event", "sample": 1.5},
+    "event_sample_of_a_count": {
+        "pattern": "SEQ(View a, Pay b)",
+        "type_column": "event",
+        "sample": 3,
+        "matches": "count",
+    },
+    "event_define": {"pattern": "SEQ(View a, Pay b)", "type_column": "event", "define": {"a": "price > 1"}},
+    "row_strategy": {"pattern": "A B", "strategy": "strict"},
+    "event_no_types": {"pattern": "SEQ(View a, Pay b)"},
+    "event_return_twice": {"pattern": "SEQ(View a, Pay b) RETURN a.ts AS x, b.ts AS x", "type_column": "event"},
+    "event_return_and_measures": {
+        "pattern": "SEQ(View a, Pay b) RETURN a.ts AS x",
+        "type_column": "event",
+        "measures": {"y": "b.ts"},
+    },
+    "event_time_outs_without_window": {"pattern": "SEQ(View a, Pay b)", "type_column": "event", "timeouts": True},
+    "event_condition_no_branch_can_bind": {
+        "pattern": "OR(View a, Pay b) WHERE a.price > b.price",
+        "type_column": "event",
+    },
 }
 
 STATEMENTS: dict[str, str] = {

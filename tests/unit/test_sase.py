@@ -228,7 +228,7 @@ REFUSED = [
     ("SEQ(A a B b)", "UNEXPECTED_TOKEN", "B", "commas"),
     ("SEQ(A a", "UNBALANCED_BRACKET", "(", "not closed"),
     ("SEQ(A a))", "UNBALANCED_BRACKET", ")", "closes nothing"),
-    ("SEQ(A{2 a[])", "UNBALANCED_BRACKET", ")", "another kind"),
+    ("SEQ(A{2 a[])", "UNBALANCED_BRACKET", ")", "'{2 a[]' is still open"),
     ("SEQ(A)", "MISSING_VARIABLE", ")", "A x"),
     ("SEQ(A UNTIL (x))", "MISSING_VARIABLE", "UNTIL", "A x"),
     ("SEQ(A a, Next)", "UNEXPECTED_TOKEN", ")", 'quote it if it is a type: "Next"'),
