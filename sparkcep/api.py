@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from sparkcep.errors import BindingError
 from sparkcep.planning.plans import Options
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from sparkcep.spark.event_plan import EventPlan
+
+_P = ParamSpec("_P")
 
 
 def plan(
@@ -119,6 +122,20 @@ def analyze(df: DataFrame, pattern: str | EventPattern | Pattern, **arguments: A
     return analyzed(planned_pattern)
 
 
+def _with_parameters_of(
+    source: Callable[Concatenate[DataFrame, _P], Any],
+) -> Callable[[Callable[..., DataFrame]], Callable[Concatenate[DataFrame, _P], DataFrame]]:
+    """Let help, editors and type checkers see what a function hands on."""
+
+    def decorate(function: Callable[..., DataFrame]) -> Callable[Concatenate[DataFrame, _P], DataFrame]:
+        shown = inspect.signature(source).replace(return_annotation="DataFrame")
+        function.__signature__ = shown  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+@_with_parameters_of(plan)
 def match_pattern(df: DataFrame, pattern: str | RowPattern | EventPattern | Pattern, **arguments: Any) -> DataFrame:
     """Find a row pattern (ISO/IEC 19075-5) or an event pattern (SASE+) in a DataFrame.
 

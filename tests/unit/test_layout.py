@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import subprocess
 import sys
@@ -172,3 +173,11 @@ def test_every_python_file_is_typed_from_the_start() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and not node.decorator_list:
                 assert node.returns is not None, f"{module}.{node.name} has no return type"
+
+
+def test_help_shows_what_match_pattern_takes() -> None:
+    import sparkcep
+
+    planned, matched = inspect.signature(sparkcep.plan), inspect.signature(sparkcep.match_pattern)
+    assert matched.parameters == planned.parameters
+    assert matched.return_annotation == "DataFrame"
