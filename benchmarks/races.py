@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.data import FOLDER, SEED
+from benchmarks.event_jobs import Prepared
 from benchmarks.jobs import Scale, run
 from benchmarks.peers.environment import EPIGREP, PYCER, NotAvailable, Peer, PeerProcess
 from benchmarks.peers.serving import digest
@@ -22,7 +22,6 @@ from benchmarks.report import Result
 from benchmarks.session import session
 
 KEYS = 100
-BATCH = 10_000
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def _race_job(
     same = ours == theirs
     if not same:
         print(f"{job.name}: different semantics, {ours['count']} matches here, {theirs['count']} there", flush=True)
-    prepared = Prepared(job, read(spark, file))
+    prepared = Prepared(read(spark, file), **job.arguments())
     pairs = {
         "match": (prepared.run, lambda: process.ask(f"match {job.name}")),
         "whole": (lambda: run(whole), lambda: process.ask(f"whole {job.name}")),
@@ -139,22 +138,6 @@ def _record(
         "their events/s": round(rows / there.median),
         "matches/s": round(ours["count"] / here.median),
     }
-
-
-class Prepared:
-    """The part of a job that is ours alone, on one core: sorted rows as batches in, matches as batches out."""
-
-    def __init__(self, job: RaceJob, rows: DataFrame) -> None:
-        import sparkcep
-
-        plan: Any = sparkcep.plan(rows, **job.arguments())
-        self.task = plan.task()
-        table: pa.Table = plan.prepared.frame.toArrow()
-        self.batches = table.combine_chunks().to_batches(max_chunksize=BATCH)
-
-    def run(self) -> int:
-        """Match; return the number of matches."""
-        return sum(batch.num_rows for batch in self.task.run(iter(self.batches)))
 
 
 def numbers_of(found: DataFrame) -> Iterator[tuple[int, ...]]:

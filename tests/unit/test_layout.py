@@ -176,8 +176,6 @@ def test_every_python_file_is_typed_from_the_start() -> None:
 
 
 def test_help_shows_what_match_pattern_takes() -> None:
-    import sparkcep
-
     planned, matched = inspect.signature(sparkcep.plan), inspect.signature(sparkcep.match_pattern)
     assert matched.parameters == planned.parameters
     assert matched.return_annotation == "DataFrame"
