@@ -361,6 +361,16 @@ def fits(stream: Stream, kind: int, whole: int, fraction: float, inclusive: bool
 
 
 @inlined
+def is_later(stream: Stream, row: int, other: int) -> bool:
+    """Tell whether row `other`, which lies behind `row`, has a later order value."""
+    if stream.whole.shape[0]:
+        return stream.whole[row] < stream.whole[other]
+    return stream.fraction[row] < stream.fraction[other] or (
+        np.isnan(stream.fraction[other]) and not np.isnan(stream.fraction[row])
+    )
+
+
+@inlined
 def in_window(stream: Stream, window: Window, first: int, last: int) -> bool:
     """Tell whether row `last` is inside of `window` from row `first` on."""
     return fits(stream, window.kind, window.whole, window.fraction, window.inclusive, first, last)

@@ -15,7 +15,17 @@ import numpy as np
 
 from sparkcep.engine.compiled import compiled, inlined
 from sparkcep.engine.event_code import ConditionCode, Operands
-from sparkcep.engine.event_tables import EVENTS, NO_WINDOW, Stream, Window, Windows, in_own_window, in_window, is_open
+from sparkcep.engine.event_tables import (
+    EVENTS,
+    NO_WINDOW,
+    Stream,
+    Window,
+    Windows,
+    in_own_window,
+    in_window,
+    is_later,
+    is_open,
+)
 from sparkcep.engine.match_listing import Listing
 from sparkcep.engine.matches import Bools, Int64s
 from sparkcep.engine.slot_code import Registers, compute
@@ -294,16 +304,6 @@ def _first_as_late(stream: Stream, rows: Int64s, low: int, high: int, row: int) 
         else:
             low = middle + 1
     return low
-
-
-@inlined
-def is_later(stream: Stream, row: int, other: int) -> bool:
-    """Tell whether row `other`, which lies behind `row`, has a later order value."""
-    if stream.whole.shape[0]:
-        return stream.whole[row] < stream.whole[other]
-    return stream.fraction[row] < stream.fraction[other] or (
-        np.isnan(stream.fraction[other]) and not np.isnan(stream.fraction[row])
-    )
 
 
 @inlined

@@ -8,7 +8,16 @@ import numpy as np
 
 from sparkcep.engine.compiled import inlined
 from sparkcep.engine.event_code import ConditionCode, Operands, Vectors, condition_holds, is_null, update_vector
-from sparkcep.engine.event_tables import EVENTS, LOOPING, WAITING, Components, RunTables, Stream, in_own_window
+from sparkcep.engine.event_tables import (
+    EVENTS,
+    LOOPING,
+    WAITING,
+    Components,
+    RunTables,
+    Stream,
+    in_own_window,
+    is_later,
+)
 from sparkcep.engine.match_graph import add_event
 from sparkcep.engine.matches import Bools, Int64s, UInt64s
 from sparkcep.engine.run_lists import (
@@ -122,12 +131,7 @@ def _in_time(
         return False
     if tables.strict_time < 0 or is_null(vectors.nulls[run], tables.strict_time):
         return True
-    last = vectors.integers[run, tables.strict_time]
-    if stream.whole.shape[0]:
-        return stream.whole[last] < stream.whole[row]
-    return stream.fraction[last] < stream.fraction[row] or (
-        np.isnan(stream.fraction[row]) and not np.isnan(stream.fraction[last])
-    )
+    return is_later(stream, vectors.integers[run, tables.strict_time], row)
 
 
 @inlined
