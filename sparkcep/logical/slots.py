@@ -7,8 +7,8 @@ is try_ arithmetic: overflow and division by zero give NULL.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, fields
+from typing import Literal, TypeAlias, get_args
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,3 +224,14 @@ def conjuncts(tree: SlotExpression | None) -> Iterator[SlotExpression]:
             waiting += [found.left, found.right]
         elif found is not None:
             yield found
+
+
+def nodes(tree: object) -> Iterator[SlotExpression]:
+    """Yield a tree, or what a tuple holds, and all its parts."""
+    if isinstance(tree, tuple):
+        for part in tree:
+            yield from nodes(part)
+    elif isinstance(tree, get_args(SlotExpression)):
+        yield tree
+        for part in fields(tree):
+            yield from nodes(getattr(tree, part.name))

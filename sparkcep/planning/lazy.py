@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias, get_args
 
@@ -20,6 +20,7 @@ from sparkcep.logical.slots import (
     Running,
     SlotExpression,
     conjuncts,
+    nodes,
 )
 from sparkcep.planning.orders import greedy_order
 from sparkcep.planning.statistics import Estimates, Statistics
@@ -72,7 +73,7 @@ def _is_plain(component: EventComponent, variables: set[int]) -> bool:
     """Whether conditions read single events of this order, and nothing else."""
     if component.leave is not None:
         return False
-    for node in _nodes(component.begin.slots):
+    for node in nodes(component.begin.slots):
         if isinstance(node, Running):
             if node.operand is not None or node.rows == RowSet(frozenset({component.variable})):
                 return False
@@ -81,17 +82,6 @@ def _is_plain(component: EventComponent, variables: set[int]) -> bool:
             if of is None or not of <= variables - {component.variable} or node.at.offset:
                 return False
     return True
-
-
-def _nodes(tree: object) -> Iterator[SlotExpression]:
-    """Yield a tree and all its parts."""
-    if isinstance(tree, tuple):
-        for part in tree:
-            yield from _nodes(part)
-    elif isinstance(tree, _NODES):
-        yield tree
-        for part in fields(tree):
-            yield from _nodes(getattr(tree, part.name))
 
 
 def bound_conditions(order: EventOrder, events: LogicalEvents) -> tuple[BoundCondition, ...]:
@@ -110,7 +100,7 @@ def bound_conditions(order: EventOrder, events: LogicalEvents) -> tuple[BoundCon
     for component in order.components:
         for conjunct in conjuncts(component.begin.slots):
             tree = _without_guard(_resolved(conjunct, component.variable))
-            read = {place[v] for node in _nodes(tree) if isinstance(node, Read) for v in node.at.rows.variables or ()}
+            read = {place[v] for node in nodes(tree) if isinstance(node, Read) for v in node.at.rows.variables or ()}
             if not _is_implied(tree, events):
                 found[tree] = frozenset(read or {place[component.variable]})
     return tuple((read, tree) for tree, read in found.items())

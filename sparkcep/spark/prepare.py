@@ -14,15 +14,14 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
-from pyspark.sql.window import Window, WindowSpec
 
 from sparkcep.errors import BindingError, PlanError, Span
 from sparkcep.logical.bound import Condition, LogicalMatch
-from sparkcep.logical.calls import SortKey
 from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Output
 from sparkcep.logical.relevant_rows import relevant_conditions
 from sparkcep.logical.scope import located
+from sparkcep.spark.order_columns import OrderColumn, named_order, numbering_window
 from sparkcep.spark.quiet import query_errors_unlogged
 from sparkcep.spark.types import analysed, escorted, expression, needs_escort, quoted, without_one_form
 from sparkcep.syntax.clause import Fragment
@@ -93,24 +92,12 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderColumn:
-    """One key of ORDER BY: a column of the frame, or a sort order the caller made."""
+class EarlyColumns:
+    """What is computed of each row for itself: partition keys, sort orders, and all columns by their names."""
 
-    name: str | None
-    key: SortKey | None
-    given: Column | None = None
-
-    @property
-    def column(self) -> Column:
-        """The sort order for the window."""
-        if self.given is not None:
-            return self.given
-        assert self.name is not None
-        assert self.key is not None
-        column = F.col(quoted(self.name))
-        if self.key.ascending:
-            return column.asc_nulls_first() if self.key.nulls_first else column.asc_nulls_last()
-        return column.desc_nulls_first() if self.key.nulls_first else column.desc_nulls_last()
+    keys: tuple[str, ...]
+    orders: tuple[OrderColumn, ...]
+    columns: dict[str, Column]
 
 
 class Preparation:
@@ -145,16 +132,10 @@ class Preparation:
             raise self.match.located(error) from None
 
     def _prepared(self) -> Prepared:
-        keys, key_columns = self._keys()
-        orders, order_columns = self._orders()
+        early = self.early()
+        keys, orders = early.keys, early.orders
         masks = self._mask_names()
-        early = {**key_columns, **order_columns, **self._computed(), **self._early_masks(masks)}
-        for name in self._carried(keys):
-            early.setdefault(name, F.col(quoted(name)))
-        rows = self._relevant(orders[0])
-        frame = self._selection(rows, [column.alias(name) for name, column in early.items()], numbered=False)
-        if self.source.drop_null_order:
-            frame = frame.where(F.col(quoted(_named(orders[0]))).isNotNull())
+        frame = self.selected(self._relevant(orders[0]), early, self._early_masks(masks))
         frame = self._behind_window(self._numbered(frame, keys, orders))
         within = self._measured(orders[0])
         decided = orders[0].name if self._tells_decisions() else None
@@ -178,6 +159,23 @@ class Preparation:
         )
 
     # -- before the shuffle ---------------------------------------------------------------------
+
+    def early(self) -> EarlyColumns:
+        """Return what is computed of each row for itself, masks aside."""
+        keys, key_columns = self._keys()
+        orders, order_columns = self._orders()
+        columns = {**key_columns, **order_columns, **self._computed()}
+        for name in self._carried(keys):
+            columns.setdefault(name, F.col(quoted(name)))
+        return EarlyColumns(keys, orders, columns)
+
+    def selected(self, rows: DataFrame, early: EarlyColumns, added: dict[str, Column]) -> DataFrame:
+        """Select early columns, and `added` ones, of some rows of the input."""
+        columns = {**early.columns, **added}
+        frame = self._selection(rows, [column.alias(name) for name, column in columns.items()], numbered=False)
+        if self.source.drop_null_order:
+            frame = frame.where(F.col(quoted(named_order(early.orders[0]))).isNotNull())
+        return frame
 
     def _keys(self) -> tuple[tuple[str, ...], dict[str, Column]]:
         """Partition columns under Spark's own names."""
@@ -318,7 +316,7 @@ class Preparation:
 
     def _numbered(self, frame: DataFrame, keys: tuple[str, ...], orders: tuple[OrderColumn, ...]) -> DataFrame:
         """Number the rows and fetch neighbours in one window."""
-        window = _window(keys, orders)
+        window = numbering_window(keys, orders)
         fetched = [F.row_number().over(window).alias(f"{self.match.prefix}_r")]
         for step in self.match.neighbours:
             column = F.col(quoted(step.column))
@@ -444,27 +442,9 @@ class Preparation:
         return tuple(dict.fromkeys([*keys, *(name for name in order_names if name), *own]))
 
 
-def _named(first: OrderColumn) -> str:
-    if first.name is None:
-        raise BindingError(
-            "WRONG_ARGUMENT",
-            "null_order_value='drop' cannot look into a computed sort order made with Column.asc() or .desc()",
-            clause="null_order_value",
-            hint="write the first order as text, order_by=['expression DESC'], or filter such rows before",
-        )
-    return first.name
-
-
 def _key_text(text: str, name: str) -> str:
     """Return what the user calls a key: its alias or column, else the expression as written."""
     return name if text.rstrip("`").lower().endswith(name.lower()) else text
-
-
-def _window(keys: tuple[str, ...], orders: tuple[OrderColumn, ...]) -> WindowSpec:
-    by_order = [order.column for order in orders]
-    if not keys:
-        return Window.orderBy(*by_order)
-    return Window.partitionBy(*(F.col(quoted(key)) for key in keys)).orderBy(*by_order)
 
 
 def output_columns(match: LogicalMatch) -> Iterable[str]:

@@ -1,0 +1,114 @@
+"""Event patterns as joins of their variables: which may be joined, and in which tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sparkcep.logical.event_bound import EventGap, EventOrder, LogicalEvents
+from sparkcep.logical.slots import CURRENT_ROW, Read, Running, nodes
+from sparkcep.planning.join_trees import JoinTree, cheapest_tree
+from sparkcep.planning.lazy import BoundCondition, bound_conditions, obstacle
+from sparkcep.planning.orders import greedy_order
+from sparkcep.planning.statistics import Estimates
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedJoin:
+    """One order of a pattern as a tree of joins.
+
+    Attributes
+    ----------
+    order
+        The order.
+    leaves
+        The components at the leaves of the tree, from left to right.
+    tree
+        Over `leaves`.
+    conditions
+        The conditions on several events, with the components that they read.
+    estimates
+        Of the leaves.
+    """
+
+    order: EventOrder
+    leaves: tuple[int, ...]
+    tree: JoinTree
+    conditions: tuple[BoundCondition, ...]
+    estimates: Estimates
+
+    @property
+    def cost(self) -> float:
+        """Partial matches per window, over all nodes."""
+        return self.tree.cost(self.estimates)
+
+    @property
+    def text(self) -> str:
+        """The tree with brackets."""
+        return self.tree.text(self.estimates.variables)
+
+
+def join_obstacle(events: LogicalEvents, matches: str, *, orders_by_column: bool) -> str | None:
+    """Return why a pattern may not be found by joins, None if it may.
+
+    Parameters
+    ----------
+    matches
+        The caller's ``matches=``.
+    orders_by_column
+        Whether a sort order was given as a Column, into which nobody can look.
+    """
+    reason = obstacle(events)
+    if reason is not None:
+        return reason
+    if matches == "non_overlapping":
+        return "matches='non_overlapping' picks one match after the other"
+    if orders_by_column:
+        return "it compares events by their order, and cannot look into a sort order made of a Column"
+    if any(within.unit == "events" for _, within in events.windows):
+        return "a window counts events, and it numbers none"
+    if _binds_alike(events.orders):
+        return "two ways through the pattern bind the same variables"
+    gaps = [gap for order in events.orders for gap in order.gaps]
+    if any(not gap.after or gap.within is not None for gap in gaps):
+        return "a closing window decides about a negation"
+    if not all(_reads_bound_events(gap, order) for order in events.orders for gap in order.gaps):
+        return "the condition of a negation aggregates"
+    return None
+
+
+def _binds_alike(orders: Iterable[EventOrder]) -> bool:
+    bound = [frozenset(component.variable for component in order.components) for order in orders]
+    return len(set(bound)) < len(bound)
+
+
+def _reads_bound_events(gap: EventGap, order: EventOrder) -> bool:
+    """Whether a witness is compared with single events of the order only."""
+    if gap.own_before or gap.own_after:
+        return False
+    bound = {component.variable for component in order.components}
+    for node in nodes(gap.witness.slots):
+        if isinstance(node, Running):
+            return False
+        if isinstance(node, Read) and node.at != CURRENT_ROW:
+            of = node.at.rows.variables
+            if of is None or len(of) != 1 or not of <= bound or node.at.offset:
+                return False
+    return True
+
+
+def planned_join(order: EventOrder, events: LogicalEvents, estimates: Estimates) -> PlannedJoin:
+    """Return the cheapest tree of joins: over neighbours in a sequence, over a greedy order of parts that interleave.
+
+    Parameters
+    ----------
+    estimates
+        Of the components of the order.
+    """
+    leaves = tuple(range(len(order.components))) if order.is_sequential else greedy_order(estimates).order
+    arranged = Estimates(
+        tuple(estimates.variables[k] for k in leaves),
+        tuple(estimates.rates[k] for k in leaves),
+        tuple(tuple(estimates.selectivities[i][j] for j in leaves) for i in leaves),
+    )
+    return PlannedJoin(order, leaves, cheapest_tree(arranged).tree, bound_conditions(order, events), arranged)
