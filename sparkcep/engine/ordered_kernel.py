@@ -13,29 +13,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparkcep.engine.compiled import compiled, inlined
-from sparkcep.engine.event_code import ConditionCode, Operands
-from sparkcep.engine.event_tables import (
-    EVENTS,
-    NO_WINDOW,
-    Stream,
-    Window,
-    Windows,
-    in_own_window,
-    in_window,
-    is_later,
-    is_open,
+from sparkcep.engine.bound_rows import (
+    BUCKET,
+    EVALUATIONS,
+    SHARED_CONTROL,
+    Positions,
+    Rows,
+    first_above,
+    first_as_late,
+    first_behind,
+    first_in_window,
+    first_later,
+    first_out_of_window,
+    first_value,
+    has_room,
+    is_true,
+    write_match,
 )
+from sparkcep.engine.compiled import compiled, inlined
+from sparkcep.engine.event_tables import EVENTS, in_own_window, in_window, is_later
 from sparkcep.engine.match_listing import Listing
 from sparkcep.engine.matches import Bools, Int64s
-from sparkcep.engine.slot_code import Registers, compute
 
-# Loads, in place of the reads of row patterns; operands: a column and a component.
-LOAD_BOUND_INT, LOAD_BOUND_FLOAT = range(2)
-
-# Counters of a search: where to go on, what is listed, and what has been done.
-(BUCKET, STEP, LISTED, LISTED_EVENTS, EVALUATIONS) = range(5)
-CONTROL_SIZE = 5
+# Besides what all searches count: the step to go on with.
+STEP = SHARED_CONTROL
+CONTROL_SIZE = SHARED_CONTROL + 1
 DONE, FULL = range(2)
 
 
@@ -88,29 +90,6 @@ class Chain(NamedTuple):
     gap_after: Bools
 
 
-class Positions(NamedTuple):
-    """The rows that components may take, then the witnesses of negations, then candidates by their values.
-
-    Attributes
-    ----------
-    rows : int64[r]
-        Ascending per list and bucket, or per list, bucket and value: a bucket holds the events of one class
-        of one group.
-    values : int64[r]
-        In lists by values: ascending per bucket, the same for equal values of a column; else 0.
-    offsets : int64[lists, buckets + 1]
-        Where each bucket of a list begins.
-    keys, absent : int64[c, n], bool[c, n]
-        Columns that candidates are looked up by: the same number for equal values; whether there is none.
-    """
-
-    rows: Int64s
-    values: Int64s
-    offsets: Int64s
-    keys: Int64s
-    absent: Bools
-
-
 class Bound(NamedTuple):
     """The search: bound row per component, next and last candidate per step, rows of the bucket that may count.
 
@@ -126,18 +105,6 @@ class Bound(NamedTuple):
     cursor: Int64s
     limit: Int64s
     scope: Int64s
-
-
-class Rows(NamedTuple):
-    """The rows of a call and what conditions need to read them; `strict`: order values must ascend."""
-
-    stream: Stream
-    operands: Operands
-    code: ConditionCode
-    registers: Registers
-    window: Window
-    own: Windows
-    strict: bool
 
 
 def new_bound(components: int) -> Bound:
@@ -189,7 +156,7 @@ def find(
                 prefixes[step] += found
                 control[STEP] -= 1
                 continue
-            if lists and step == steps - 1 and not _has_room(listing, control, steps):
+            if lists and step == steps - 1 and not has_room(listing, control, steps):
                 return FULL
             bound.rows[chain.sequence[step]] = positions.rows[bound.cursor[step]]
             bound.cursor[step] += 1
@@ -200,7 +167,9 @@ def find(
                 control[STEP] += 1
                 _scope(chain, given, positions, bound, bucket, step + 1)
             elif lists:
-                _write(chain, given.stream, bound, listing, control)
+                write_match(
+                    given.stream, bound.rows, steps, chain.first, chain.order, bound.rows[chain.end], listing, control
+                )
             else:
                 counts[bucket] += 1
         control[BUCKET] += 1
@@ -208,16 +177,10 @@ def find(
 
 
 @inlined
-def _has_room(listing: Listing, control: Int64s, steps: int) -> bool:
-    events = control[LISTED_EVENTS] + steps
-    return control[LISTED] < listing.completed.shape[0] and events <= listing.rows.shape[0]
-
-
-@inlined
 def _is_promising(chain: Chain, given: Rows, positions: Positions, bound: Bound, ends: Int64s, bucket: int) -> bool:
     """Whether every component has an event in a bucket; sets the rows that may take part in a match."""
-    first = _first_behind(positions, chain.end, bucket, ends[0] - 1)
-    last = _first_behind(positions, chain.end, bucket, ends[1] - 1) - 1
+    first = first_behind(positions, chain.end, bucket, ends[0] - 1)
+    last = first_behind(positions, chain.end, bucket, ends[1] - 1) - 1
     if last < first:
         return False
     row = positions.rows[first]
@@ -230,80 +193,10 @@ def _is_promising(chain: Chain, given: Rows, positions: Positions, bound: Bound,
         low, high = positions.offsets[component, bucket], positions.offsets[component, bucket + 1]
         if low == high:
             return False
-        at = _first_in_window(given, positions.rows, low, high, origin)
+        at = first_in_window(given, positions.rows, low, high, origin)
         if at < high and component != chain.end:
             bound.scope[0] = min(bound.scope[0], positions.rows[at])
     return True
-
-
-@inlined
-def _first_behind(positions: Positions, component: int, bucket: int, row: int) -> int:
-    """Return the first candidate of a bucket that lies behind a row."""
-    low, high = positions.offsets[component, bucket], positions.offsets[component, bucket + 1]
-    return _first_above(positions.rows, low, high, row)
-
-
-@inlined
-def _first_above(rows: Int64s, low: int, high: int, row: int) -> int:
-    while low < high:
-        middle = (low + high) // 2
-        if rows[middle] > row:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@inlined
-def _first_in_window(given: Rows, rows: Int64s, low: int, high: int, last: int) -> int:
-    """Return the first candidate from which on row `last` is inside of the window."""
-    if given.window.kind == NO_WINDOW:
-        return low
-    while low < high:
-        middle = (low + high) // 2
-        if rows[middle] >= last or in_window(given.stream, given.window, rows[middle], last):
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@inlined
-def _first_out_of_window(given: Rows, rows: Int64s, low: int, high: int, first: int) -> int:
-    """Return the first candidate that is not inside of the window from row `first` on."""
-    if given.window.kind == NO_WINDOW:
-        return high
-    while low < high:
-        middle = (low + high) // 2
-        if rows[middle] > first and not in_window(given.stream, given.window, first, rows[middle]):
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@inlined
-def _first_later(stream: Stream, rows: Int64s, low: int, high: int, row: int) -> int:
-    """Return the first candidate behind `row` with a later order value."""
-    while low < high:
-        middle = (low + high) // 2
-        if rows[middle] > row and is_later(stream, row, rows[middle]):
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@inlined
-def _first_as_late(stream: Stream, rows: Int64s, low: int, high: int, row: int) -> int:
-    """Return the first candidate that has not an earlier order value than `row`."""
-    while low < high:
-        middle = (low + high) // 2
-        if rows[middle] >= row or not is_later(stream, rows[middle], row):
-            high = middle
-        else:
-            low = middle + 1
-    return low
 
 
 @inlined
@@ -323,17 +216,17 @@ def _scope(chain: Chain, given: Rows, positions: Positions, bound: Bound, bucket
             upper = min(upper, row)
     if given.strict:
         if lower >= 0:
-            low = _first_later(given.stream, rows, low, high, lower)
+            low = first_later(given.stream, rows, low, high, lower)
         if upper < 2**62:
-            high = _first_as_late(given.stream, rows, low, high, upper)
+            high = first_as_late(given.stream, rows, low, high, upper)
     first, last = bound.scope[0], bound.scope[1]
     if component == chain.end:
         first = max(first, bound.scope[2])
-    low = _first_above(rows, low, high, max(lower, first - 1))
-    high = _first_above(rows, low, high, min(upper - 1, last))
+    low = first_above(rows, low, high, max(lower, first - 1))
+    high = first_above(rows, low, high, min(upper - 1, last))
     if step > 0:
-        low = _first_in_window(given, rows, low, high, latest)
-        high = _first_out_of_window(given, rows, low, high, earliest)
+        low = first_in_window(given, rows, low, high, latest)
+        high = first_out_of_window(given, rows, low, high, earliest)
     bound.cursor[step], bound.limit[step] = low, high
 
 
@@ -348,20 +241,8 @@ def _candidates(chain: Chain, positions: Positions, bound: Bound, bucket: int, s
     if positions.absent[column, row]:
         return low, low
     value = positions.keys[column, row]
-    low = _first_value(positions.values, low, high, value, False)
-    return low, _first_value(positions.values, low, high, value, True)
-
-
-@inlined
-def _first_value(values: Int64s, low: int, high: int, value: int, behind: bool) -> int:
-    """Return the first candidate that has at least some value, or a larger one."""
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] > value or (values[middle] == value and not behind):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    low = first_value(positions.values, low, high, value, False)
+    return low, first_value(positions.values, low, high, value, True)
 
 
 @inlined
@@ -417,7 +298,7 @@ def _is_forbidden(chain: Chain, positions: Positions, bound: Bound, bucket: int,
             if chain.gap_after[gap, component]:
                 following = min(following, bound.rows[component])
         witnesses = chain.sequence.shape[0] + gap
-        found = _first_behind(positions, witnesses, bucket, previous)
+        found = first_behind(positions, witnesses, bucket, previous)
         if found < positions.offsets[witnesses, bucket + 1] and positions.rows[found] < following:
             return True
     return False
@@ -431,52 +312,5 @@ def _conditions_hold(chain: Chain, given: Rows, bound: Bound, step: int, control
         control[EVALUATIONS] += 1
     holds = True
     for at in range(first, last):
-        holds = holds and _holds(given, bound, chain.tests[at])
+        holds = holds and is_true(given, bound.rows, chain.tests[at])
     return holds
-
-
-@inlined
-def _holds(given: Rows, bound: Bound, condition: int) -> bool:
-    instructions, registers, operands = given.code.instructions, given.registers, given.operands
-    for at in range(given.code.ranges[condition, 0], given.code.ranges[condition, 1]):
-        op = instructions[at, 0]
-        if op > LOAD_BOUND_FLOAT:
-            compute(instructions, at, registers)
-            continue
-        target, column, row = instructions[at, 1], instructions[at, 2], bound.rows[instructions[at, 3]]
-        if op == LOAD_BOUND_INT:
-            registers.integers[target] = operands.integers[column, row]
-            registers.nulls[target] = operands.integer_nulls[column, row]
-        else:
-            registers.floats[target] = operands.floats[column, row]
-            registers.nulls[target] = operands.float_nulls[column, row]
-    result = given.code.ranges[condition, 2]
-    return registers.integers[result] != 0 and not registers.nulls[result]
-
-
-@inlined
-def _write(chain: Chain, stream: Stream, bound: Bound, listing: Listing, control: Int64s) -> None:
-    """List the match that is bound, its events in order of time."""
-    match, first = control[LISTED], control[LISTED_EVENTS]
-    steps = chain.sequence.shape[0]
-    for component in range(steps):
-        at, row = first + component, bound.rows[component]
-        while at > first and listing.rows[at - 1] > row:
-            listing.rows[at], listing.components[at] = listing.rows[at - 1], listing.components[at - 1]
-            at -= 1
-        listing.rows[at], listing.components[at] = row, chain.first + component
-    listing.completed[match] = bound.rows[chain.end]
-    listing.order[match] = chain.order
-    listing.class_of[match] = stream.classes[bound.rows[chain.end]]
-    control[LISTED], control[LISTED_EVENTS] = match + 1, first + steps
-    listing.offsets[match + 1] = first + steps
-
-
-@compiled
-def first_open(stream: Stream, window: Window, class_counts: Int64s, rows: Int64s) -> int:
-    """Return the index of the first of some rows that a later event may go with; the number of rows if none."""
-    now = stream.classes.shape[0] - 1
-    for i in range(rows.shape[0]):
-        if is_open(stream, window, class_counts, rows[i], now):
-            return i
-    return rows.shape[0]

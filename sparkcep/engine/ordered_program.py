@@ -1,4 +1,4 @@
-"""Compiles bound event patterns for the `ordered` engine: conditions on events bound in any order.
+"""The `ordered` engine's steps: an order in which components are bound, with what is tested at each step.
 
 The compiled pattern does not say in which order variables are bound. That is chosen for the rows at
 hand, and `chain` then lays out what is tested at each step: every condition as soon as all events that
@@ -8,287 +8,94 @@ it reads are bound (Kolchinsky et al. 2015, the lazy chain NFA).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from sparkcep.engine.event_code import ConditionCode
-from sparkcep.engine.events import EventSearch
-from sparkcep.engine.matches import Bools, UInt64s
-from sparkcep.engine.ordered_kernel import LOAD_BOUND_FLOAT, LOAD_BOUND_INT, Chain
-from sparkcep.engine.runs_program import RunsProgram
-from sparkcep.engine.slot_code import WIDTH, Registers
-from sparkcep.engine.slots import (
-    Codes,
-    CodeValue,
-    Constant,
-    SlotLowering,
-    bound_registers,
-    literals_of,
-    operand_columns,
+from sparkcep.engine.bound_program import (
+    BoundConditions,
+    BoundPattern,
+    BoundProgram,
+    compile_bound,
+    flat_of,
+    offsets_of,
 )
-from sparkcep.logical.slots import Comparison, Read, SlotConditions, SlotExpression
+from sparkcep.engine.ordered_kernel import Chain
+from sparkcep.engine.runs_program import RunsProgram
 
 if TYPE_CHECKING:
-    from sparkcep.logical.event_bound import EventOrder, EventTest, LogicalEvents
+    from sparkcep.logical.event_bound import LogicalEvents
 
 # From the number of events that each component may take to the order in which components are bound.
 Chooser: TypeAlias = Callable[[Sequence[float]], Sequence[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One side of an equality: a component, and the column of whole numbers or of doubles that is read of it."""
-
-    component: int
-    is_float: bool
-    column: int
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class OrderedPattern:
-    """One order of a pattern (see `sparkcep.logical.event_bound`), its components numbered from 0.
-
-    Attributes
-    ----------
-    number, first
-        The order, and the number of its first component among those of all orders.
-    bits : uint64[components + negations, words]
-        Row conditions of each component, and of each negation that its neighbours decide.
-    precedes : bool[components, components]
-        Whether one stands before the other.
-    tests
-        Conditions, with the components that they read.
-    equalities
-        The conditions that say no more than that two columns are equal, with the two sides.
-    windows
-        Components with a window of their own.
-    gaps
-        Per negation the components before and after it.
-    chooser
-        Says in which order to bind the components.
-    """
-
-    number: int
-    first: int
-    bits: UInt64s
-    precedes: Bools
-    tests: tuple[tuple[frozenset[int], int], ...]
-    equalities: tuple[tuple[int, Side, Side], ...]
-    windows: tuple[int, ...]
-    gaps: tuple[tuple[frozenset[int], frozenset[int]], ...]
-    chooser: Chooser
-
-    @property
-    def size(self) -> int:
-        """The number of components."""
-        return len(self.precedes)
-
-    @property
-    def looked_up(self) -> tuple[Side, ...]:
-        """What events may be looked up by, each once."""
-        return tuple(dict.fromkeys(side for _, *sides in self.equalities for side in sides))
-
-    @property
-    def columns(self) -> tuple[tuple[bool, int], ...]:
-        """The columns that hold it."""
-        return tuple(dict.fromkeys((side.is_float, side.column) for side in self.looked_up))
-
-    @property
-    def ends(self) -> tuple[int, ...]:
-        """The components that may take the last event."""
-        return tuple(np.flatnonzero(~self.precedes.any(axis=1)).tolist())
-
-    def chain(self, sequence: Sequence[int], end: int) -> Chain:
-        """Lay out the steps of binding components in an order, for matches that end with `end`."""
-        step_of = {component: step for step, component in enumerate(sequence)}
-        lists, sources, done = self._lookups(sequence)
-        precedes = self.precedes.copy()
-        precedes[:, end] = True
-        precedes[end, end] = False
-
-        def by_step(items: Iterable[tuple[frozenset[int], int]]) -> list[list[int]]:
-            found: list[list[int]] = [[] for _ in sequence]
-            for read, item in items:
-                found[max(step_of[component] for component in read)].append(item)
-            return found
-
-        own = ((frozenset({c, *np.flatnonzero(self.precedes[:, c]).tolist()}), c) for c in self.windows)
-        tests = by_step(test for test in self.tests if test[1] not in done)
-        windows = by_step(own)
-        gaps = by_step((before | after, g) for g, (before, after) in enumerate(self.gaps))
-        sides = np.zeros((2, len(self.gaps), self.size), np.bool_)
-        for g, (before, after) in enumerate(self.gaps):
-            sides[0, g, sorted(before)] = True
-            sides[1, g, sorted(after)] = True
-        last = sequence[-1]
-        apart = np.delete(precedes[last] | precedes[:, last], last)
-        is_free = bool(apart.all()) and not (tests[-1] or windows[-1] or gaps[-1])
-        return Chain(
-            np.array(sequence, np.int64), np.array(lists, np.int64), np.array(sources, np.int64), end, self.first,
-            self.number, self.precedes, precedes, is_free,
-            _offsets(tests), _flat(tests), _offsets(windows), _flat(windows), _offsets(gaps), _flat(gaps),
-            sides[0], sides[1],
-        )  # fmt: skip
-
-    def _lookups(self, sequence: Sequence[int]) -> tuple[list[int], list[tuple[int, int]], set[int]]:
-        """Return per step the list of its candidates and where their value is read, and the equalities done so."""
-        lists, sources, done = list(sequence), [(-1, -1)] * len(sequence), set()
-        places = {side: len(self.bits) + i for i, side in enumerate(self.looked_up)}
-        for step, component in enumerate(sequence):
-            for test, *sides in self.equalities:
-                own = next((side for side in sides if side.component == component), None)
-                other = next((side for side in sides if side.component in sequence[:step]), None)
-                if own is not None and other is not None:
-                    lists[step] = places[own]
-                    sources[step] = (other.component, self.columns.index((other.is_float, other.column)))
-                    done.add(test)
-                    break
-        return lists, sources, done
-
-
-def _offsets(lists: Sequence[Sequence[int]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.cumsum([0, *map(len, lists)]).astype(np.int64)
-
-
-def _flat(lists: Sequence[Sequence[int]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.array([item for items in lists for item in items], np.int64)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OrderedProgram:
+class OrderedProgram(BoundProgram):
     """An event pattern compiled for the `ordered` engine; plain data.
 
     Attributes
     ----------
-    base
-        The same pattern for the `runs` engine: components, windows, and the negations that are judged on
-        whole matches.
-    patterns
-        Its orders.
-    code, constants, registers
-        Register code of the conditions on bound events.
+    choosers
+        Per order of the pattern, what says in which order to bind its components.
     """
 
-    base: RunsProgram
-    patterns: tuple[OrderedPattern, ...]
-    code: ConditionCode
-    constants: dict[int, Constant]
-    registers: int
-
-    @property
-    def search(self) -> EventSearch:
-        """What is looked for."""
-        return self.base.search
-
-    @property
-    def literals(self) -> dict[str, set[CodeValue]]:
-        """The values, by domain, that need a code besides those of the rows."""
-        found = self.base.literals
-        for domain, values in literals_of(self.constants).items():
-            found.setdefault(domain, set()).update(values)
-        return found
-
-    def bound(self, codes: Codes) -> Registers:
-        """Return registers with the constants, for rows with these codes."""
-        return bound_registers(self.constants, self.registers, codes)
+    choosers: tuple[Chooser, ...]
 
 
 def compile_ordered(
-    events: LogicalEvents,
-    base: RunsProgram,
-    conditions: Sequence[Sequence[tuple[frozenset[int], SlotExpression]]],
-    choosers: Sequence[Chooser],
+    events: LogicalEvents, base: RunsProgram, conditions: BoundConditions, choosers: Sequence[Chooser]
 ) -> OrderedProgram:
-    """Compile a pattern that the `ordered` engine may serve.
-
-    Parameters
-    ----------
-    events
-        The bound pattern: single events under skip-till-any, none of them twice in an order.
-    base
-        The same, compiled for the `runs` engine.
-    conditions
-        Per order, its conditions on several events, with the components that they read: every read is of the
-        one event of a variable.
-    choosers
-        Per order, what chooses in which order its components are bound.
-    """
-    lowering = _BoundLowering(SlotConditions(events.match.variables, events.operands, ()))
-    ranges: list[tuple[int, int, int]] = []
-    patterns, first, gap = [], 0, 0
-    for number, (order, trees, chooser) in enumerate(zip(events.orders, conditions, choosers, strict=True)):
-        quick = base.tables.gaps.quick[gap : gap + len(order.gaps)]
-        decided = [found for found, by_neighbours in zip(order.gaps, quick, strict=True) if by_neighbours]
-        lowering.place = {component.variable: k for k, component in enumerate(order.components)}
-        tests = tuple((read, len(ranges) + i) for i, (read, _) in enumerate(trees))
-        ranges += [lowering.condition(0, tree) for _, tree in trees]
-        asked = [component.begin for component in order.components] + [found.witness for found in decided]
-        patterns.append(
-            OrderedPattern(
-                number=number,
-                first=first,
-                bits=_bits(asked, base.tables.edges.bits.shape[1]),
-                precedes=_precedes(order),
-                tests=tests,
-                equalities=tuple(
-                    (condition, *sides)
-                    for (_, condition), (_, tree) in zip(tests, trees, strict=True)
-                    if (sides := lowering.sides(tree)) is not None
-                ),
-                windows=tuple(k for k, component in enumerate(order.components) if component.within is not None),
-                gaps=tuple((found.before, found.after) for found in decided),
-                chooser=chooser,
-            )
-        )
-        first, gap = first + len(order.components), gap + len(order.gaps)
-    code = ConditionCode(
-        np.array(lowering.instructions, np.int64).reshape(-1, WIDTH), np.array(ranges, np.int64).reshape(-1, 3)
-    )
-    return OrderedProgram(base, tuple(patterns), code, lowering.constants, lowering.registers)
+    """Compile a pattern that the `ordered` engine may serve; see `compile_bound`."""
+    bound = compile_bound(events, base, conditions)
+    return OrderedProgram(bound.base, bound.patterns, bound.code, bound.constants, bound.registers, tuple(choosers))
 
 
-@dataclass(slots=True)
-class _BoundLowering(SlotLowering):
-    """Lowers reads of bound events; all the rest is as for row patterns.
+def chain(pattern: BoundPattern, sequence: Sequence[int], end: int) -> Chain:
+    """Lay out the steps of binding components in an order, for matches that end with `end`."""
+    step_of = {component: step for step, component in enumerate(sequence)}
+    lists, sources, done = _lookups(pattern, sequence)
+    precedes = pattern.precedes.copy()
+    precedes[:, end] = True
+    precedes[end, end] = False
 
-    `place` gives the component of each variable in the order at hand.
-    """
+    def by_step(items: Iterable[tuple[frozenset[int], int]]) -> list[list[int]]:
+        found: list[list[int]] = [[] for _ in sequence]
+        for read, item in items:
+            found[max(step_of[component] for component in read)].append(item)
+        return found
 
-    place: dict[int, int] = field(default_factory=dict)
-
-    def read(self, tree: Read) -> int:
-        side = self.side(tree)
-        return self.emit(LOAD_BOUND_FLOAT if side.is_float else LOAD_BOUND_INT, side.column, side.component)
-
-    def side(self, tree: Read) -> Side:
-        """Return what is read of which component."""
-        is_float, column = operand_columns(self.conditions.operands)[tree.operand]
-        assert tree.at.rows.variables is not None
-        (variable,) = tree.at.rows.variables
-        return Side(self.place[variable], is_float, column)
-
-    def sides(self, tree: SlotExpression) -> tuple[Side, Side] | None:
-        """Return both sides of a condition that says that columns of two events are equal, None for others."""
-        if not (isinstance(tree, Comparison) and tree.operator == "="):
-            return None
-        if not (isinstance(tree.left, Read) and isinstance(tree.right, Read)):
-            return None
-        left, right = self.side(tree.left), self.side(tree.right)
-        return (left, right) if left.component != right.component else None
-
-
-def _bits(tests: Sequence[EventTest], words: int) -> UInt64s:
-    bits = np.zeros((len(tests), words), np.uint64)
-    for i, test in enumerate(tests):
-        for bit in test.bits:
-            bits[i, bit // 64] |= np.uint64(1 << bit % 64)
-    return bits
+    own = ((frozenset({c, *np.flatnonzero(pattern.precedes[:, c]).tolist()}), c) for c in pattern.windows)
+    tests = by_step(test for test in pattern.tests if test[1] not in done)
+    windows = by_step(own)
+    gaps = by_step((before | after, g) for g, (before, after) in enumerate(pattern.gaps))
+    sides = np.zeros((2, len(pattern.gaps), pattern.size), np.bool_)
+    for g, (before, after) in enumerate(pattern.gaps):
+        sides[0, g, sorted(before)] = True
+        sides[1, g, sorted(after)] = True
+    last = sequence[-1]
+    apart = np.delete(precedes[last] | precedes[:, last], last)
+    is_free = bool(apart.all()) and not (tests[-1] or windows[-1] or gaps[-1])
+    return Chain(
+        np.array(sequence, np.int64), np.array(lists, np.int64), np.array(sources, np.int64), end, pattern.first,
+        pattern.number, pattern.precedes, precedes, is_free,
+        offsets_of(tests), flat_of(tests), offsets_of(windows), flat_of(windows), offsets_of(gaps), flat_of(gaps),
+        sides[0], sides[1],
+    )  # fmt: skip
 
 
-def _precedes(order: EventOrder) -> Bools:
-    found = np.zeros((len(order.components),) * 2, np.bool_)
-    for k, before in enumerate(order.before):
-        found[sorted(before), k] = True
-    return found
+def _lookups(pattern: BoundPattern, sequence: Sequence[int]) -> tuple[list[int], list[tuple[int, int]], set[int]]:
+    """Return per step the list of its candidates and where their value is read, and the equalities done so."""
+    lists, sources, done = list(sequence), [(-1, -1)] * len(sequence), set()
+    places = {side: len(pattern.bits) + i for i, side in enumerate(pattern.looked_up)}
+    for step, component in enumerate(sequence):
+        for test, *sides in pattern.equalities:
+            own = next((side for side in sides if side.component == component), None)
+            other = next((side for side in sides if side.component in sequence[:step]), None)
+            if own is not None and other is not None:
+                lists[step] = places[own]
+                sources[step] = (other.component, pattern.columns.index((other.is_float, other.column)))
+                done.add(test)
+                break
+    return lists, sources, done

@@ -72,7 +72,7 @@ class EverySplit:
             assert sorted(map(repr, split)) == sorted(map(repr, whole)), (
                 f"{size} rows per push: {split}, whole: {whole}"
             )
-        with patch("sparkcep.engine.ordered.ROWS_PER_ORDER", 3):
+        with patch("sparkcep.engine.window_search.ROWS_PER_CHOICE", 3):
             for number, task in enumerate(self.others):
                 for size in (rows.num_rows, *ROWS_PER_PUSH):
                     found = self.found(task, rows, size)
@@ -99,8 +99,8 @@ def every_split(plan: EventPlan, task: EventTask) -> EverySplit:
         return EverySplit(task)
     assert isinstance(task.program, RunsProgram)
     ordered = ordered_program(plan.events, task.program, planned)
-    backwards = [replace(pattern, chooser=Backwards(pattern.size)) for pattern in ordered.patterns]
-    programs = (ordered, replace(ordered, patterns=tuple(backwards)))
+    backwards = replace(ordered, choosers=tuple(Backwards(pattern.size) for pattern in ordered.patterns))
+    programs = (ordered, backwards)
     return EverySplit(task, tuple(replace(task, program=program) for program in programs))
 
 
