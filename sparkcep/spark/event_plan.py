@@ -25,6 +25,7 @@ from sparkcep.spark.event_arguments import EventClause
 from sparkcep.spark.event_batch import EventTask
 from sparkcep.spark.expansion import described, graph_fields
 from sparkcep.spark.finish import counted, finished, matcher_schema
+from sparkcep.spark.join_plan import joined_frame
 from sparkcep.spark.matching import always_true, output_rows, plainly_named
 from sparkcep.spark.plan import is_aggregate
 from sparkcep.spark.prepare import Preparation, Prepared, Source, output_columns
@@ -66,7 +67,8 @@ class EventPlan:
         self._clause = clause
         self.events = _with_implied_keys(_bound(source, clause), source, clause)
         measured = _measuring_clause(self.events, clause)
-        self.prepared = Preparation(source, self.events.match, self.events, measured).prepared()
+        self.preparation = Preparation(source, self.events.match, self.events, measured)
+        self.prepared = self.preparation.prepared()
         search = EventSearch(
             output=OUTPUTS[clause.matches],
             strict_time=clause.strict_time,
@@ -77,8 +79,15 @@ class EventPlan:
             seed=options.seed,
             timeouts=clause.timeouts,
         )
-        planned = choose_for_events(self.events, options, sampled=clause.sample is not None)
+        planned = choose_for_events(
+            self.events,
+            options,
+            sampled=clause.sample is not None,
+            matches=clause.matches,
+            orders_by_column=bool(source.sort_orders),
+        )
         self.units = _units(self.events, self.prepared, clause)
+        self.estimates = planned.estimates
         program = compile_runs(self.events, search, self.units.window)
         ordered = planned.decision.chosen.name == "ordered"
         self.compiled = CompiledEvents(
@@ -88,6 +97,8 @@ class EventPlan:
     def dataframe(self) -> DataFrame:
         """Return the DataFrame of matches; runs no job."""
         prepared, task = self.prepared, self.task()
+        if self.compiled.decision.chosen.name == "join":
+            return self._joined(task)
         sent = prepared.frame.schema
         originals = dict(prepared.originals)
         if task.output.count is not None:
@@ -108,6 +119,17 @@ class EventPlan:
         emitted = plainly_named(prepared.frame).mapInArrow(task.run, schema)
         found = finished(emitted, self.events.match, task.output.rows, originals, self._source.alias)
         return found if self.events.graph is None else described(found, self.events, self._source.alias)
+
+    def _joined(self, task: EventTask) -> DataFrame:
+        return joined_frame(
+            self.preparation,
+            self.prepared,
+            self.events,
+            self.estimates,
+            self.units,
+            task.program.search,
+            task.output,
+        )
 
     def explain(self, format: str = "text") -> str:
         """Say how the pattern will be matched: engine, orders, components with their tests, windows.
@@ -148,7 +170,7 @@ class EventPlan:
         if counts:
             rows = OutputRows("one", False, False, prepared.passed, (), events.match.variables)
         else:
-            rows = output_rows(events.match, prepared)
+            rows = output_rows(events.match, prepared.passed)
         times = [name for name in (prepared.order, prepared.decided, prepared.told) if name is not None]
         read = [] if counts else [name for name in output_columns(events.match) if name not in events.filled_in]
         columns = tuple(dict.fromkeys([*prepared.passed, *read, *times]))

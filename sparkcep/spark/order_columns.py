@@ -47,9 +47,11 @@ def named_order(first: OrderColumn) -> str:
     return first.name
 
 
-def numbering_window(keys: Sequence[str], orders: Sequence[OrderColumn]) -> WindowSpec:
-    """Return the window that numbers the rows of each partition."""
-    by_order = [order.column for order in orders]
+def numbering_window(
+    keys: Sequence[str], orders: Sequence[OrderColumn], between_ties: Sequence[Column] = ()
+) -> WindowSpec:
+    """Return the window that numbers the rows of each partition; `between_ties` sorts rows with equal order values."""
+    by_order = [*(order.column for order in orders), *between_ties]
     if not keys:
         return Window.orderBy(*by_order)
     return Window.partitionBy(*(F.col(quoted(key)) for key in keys)).orderBy(*by_order)

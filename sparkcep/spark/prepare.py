@@ -7,7 +7,7 @@ behind it, and only the columns the matcher needs go on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.errors import AnalysisException
@@ -135,8 +135,8 @@ class Preparation:
         early = self.early()
         keys, orders = early.keys, early.orders
         masks = self._mask_names()
-        frame = self.selected(self._relevant(orders[0]), early, self._early_masks(masks))
-        frame = self._behind_window(self._numbered(frame, keys, orders))
+        frame = self.selected(self.relevant(orders[0]), early, self._early_masks(masks))
+        frame = self._behind_window(self.numbered(frame, early))
         within = self._measured(orders[0])
         decided = orders[0].name if self._tells_decisions() else None
         passed = self._passed(keys, orders)
@@ -258,14 +258,14 @@ class Preparation:
         bits = 1 + min(VARIABLES_PER_MASK, conditions)
         return next(name for width, name in _MASK_TYPES if bits <= width)
 
-    def _relevant(self, first: OrderColumn) -> DataFrame:
+    def relevant(self, first: OrderColumn) -> DataFrame:
         """Return the rows that may take part in a match; what Spark can, it filters as it reads them."""
         asked = relevant_conditions(self.events) if self.events is not None else None
         if asked is None:
             return self.aliased
         counts: Column | None = None
         for bits in asked:
-            test = self._hold(bits)
+            test = self.holding(bits)
             counts = test if counts is None else counts | test
         assert counts is not None
         if self.measured is not None and first.key is not None:
@@ -277,7 +277,7 @@ class Preparation:
         except AnalysisException:
             return self.aliased  # the selection of all columns tells what is wrong
 
-    def _hold(self, bits: tuple[int, ...]) -> Column:
+    def holding(self, bits: tuple[int, ...]) -> Column:
         """Return whether row conditions hold together."""
         total: Column | None = None
         for bit in bits:
@@ -314,9 +314,9 @@ class Preparation:
 
     # -- the window and behind it -----------------------------------------------------------------
 
-    def _numbered(self, frame: DataFrame, keys: tuple[str, ...], orders: tuple[OrderColumn, ...]) -> DataFrame:
-        """Number the rows and fetch neighbours in one window."""
-        window = numbering_window(keys, orders)
+    def numbered(self, frame: DataFrame, early: EarlyColumns, between_ties: Sequence[Column] = ()) -> DataFrame:
+        """Number the rows and fetch neighbours in one window; `between_ties` sorts rows with equal order values."""
+        window = numbering_window(early.keys, early.orders, between_ties)
         fetched = [F.row_number().over(window).alias(f"{self.match.prefix}_r")]
         for step in self.match.neighbours:
             column = F.col(quoted(step.column))
