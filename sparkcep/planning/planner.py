@@ -8,16 +8,22 @@ from dataclasses import dataclass
 from sparkcep.errors import PlanError
 from sparkcep.logical.bound import LogicalMatch
 from sparkcep.logical.event_bound import LogicalEvents
+from sparkcep.planning.joins import join_obstacle, planned_join
 from sparkcep.planning.lazy import estimates_of, named_statistics, obstacle
 from sparkcep.planning.orders import LeftDeep, greedy_order
 from sparkcep.planning.plans import Candidate, Decision, Options, PlanName
 from sparkcep.planning.statistics import Estimates, Statistics
+from sparkcep.planning.windows import FixedRows, rows_fetched
 
+BINDING_IN_ANY_ORDER: tuple[PlanName, ...] = ("ordered", "join")
 STATES_PER_WORD = 64
 BACKTRACK_STEPS_PER_ROW = 4.0
+# Python is left out; what a window fetches for a row costs a fraction of what it would there.
+WINDOW_STEPS_PER_ROW, WINDOW_STEPS_PER_VALUE = 0.5, 0.125
 RUNS_STEPS_PER_ROW = 8.0
 # A visit costs about the same in both, but estimates err: "ordered" is chosen where it promises to halve them.
 ORDERED_STEPS_PER_ROW, ORDERED_STEPS_PER_VISIT = 16.0, 2.0
+JOIN_STEPS_PER_ROW = 40.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,14 @@ class EventDecision:
     estimates: tuple[Estimates, ...]
 
 
-def choose(match: LogicalMatch, options: Options, *, states: int | None, too_large: str | None) -> Decision:
+def choose(
+    match: LogicalMatch,
+    options: Options,
+    *,
+    states: int | None,
+    too_large: str | None,
+    fixed: FixedRows | str,
+) -> Decision:
     """Return the cheapest legal engine, or the one the options force.
 
     Parameters
@@ -41,18 +54,22 @@ def choose(match: LogicalMatch, options: Options, *, states: int | None, too_lar
         Number of states of the pattern's automaton, None when it has none.
     too_large
         Why it has none.
+    fixed
+        The rows of every match, or why window functions cannot find them.
 
     Raises
     ------
     PlanError
         When the forced engine may not serve the pattern.
     """
-    names: tuple[PlanName, ...] = ("runs", "ordered")
+    names: tuple[PlanName, ...] = ("runs", *BINDING_IN_ANY_ORDER)
     others = tuple(Candidate(name, None, "it finds event patterns, and this is a row pattern") for name in names)
-    return _decided((_sweep(match, states, too_large), _backtrack()), others, options)
+    return _decided((_sweep(match, states, too_large), _backtrack(), _window(match, fixed)), others, options)
 
 
-def choose_for_events(events: LogicalEvents, options: Options, *, sampled: bool) -> EventDecision:
+def choose_for_events(
+    events: LogicalEvents, options: Options, *, sampled: bool, matches: str = "all", orders_by_column: bool = False
+) -> EventDecision:
     """Return the engine of an event pattern, or the one the options force.
 
     Parameters
@@ -63,22 +80,30 @@ def choose_for_events(events: LogicalEvents, options: Options, *, sampled: bool)
         `Options.plan` may force an engine; `Options.stats` tell rates and selectivities.
     sampled
         Whether matches are to be drawn.
+    matches
+        The caller's ``matches=``.
+    orders_by_column
+        Whether a sort order was given as a Column.
 
     Raises
     ------
     PlanError
         When the forced engine may not serve the pattern, or the statistics speak of an unknown variable.
     """
-    names: tuple[PlanName, ...] = ("sweep", "backtrack")
+    names: tuple[PlanName, ...] = ("sweep", "backtrack", "window")
     others = tuple(Candidate(name, None, "it finds row patterns, and this is an event pattern") for name in names)
     statistics = named_statistics(options.stats or Statistics(), events)
     reason = _graph_wanted(events, sampled) or obstacle(events)
     if reason is not None:
-        candidates = (_runs(None, options.merge_runs), Candidate("ordered", None, reason))
-        return EventDecision(_decided(candidates, others, options), ())
+        unfit = tuple(Candidate(name, None, reason) for name in BINDING_IN_ANY_ORDER)
+        return EventDecision(_decided((_runs(None, options.merge_runs), *unfit), others, options), ())
     estimates = tuple(estimates_of(order, events, statistics) for order in events.orders)
     known = all(name in statistics.rates for each in estimates for name in each.variables)
-    candidates = (_runs(estimates if known else None, options.merge_runs), _ordered(estimates, known))
+    candidates = (
+        _runs(estimates if known else None, options.merge_runs),
+        _ordered(estimates, known),
+        _join(events, estimates, known, join_obstacle(events, matches, orders_by_column=orders_by_column)),
+    )
     return EventDecision(_decided(candidates, others, options), estimates)
 
 
@@ -114,6 +139,16 @@ def _ordered(estimates: Sequence[Estimates], known: bool) -> Candidate:
         ", ".join(each.variables[k] for k in plan.order) for plan, each in zip(plans, estimates, strict=True)
     )
     return Candidate("ordered", cost, f"{reason} ({orders}): about {visits:,.0f} visits per window")
+
+
+def _join(events: LogicalEvents, estimates: Sequence[Estimates], known: bool, reason: str | None) -> Candidate:
+    if reason is not None:
+        return Candidate("join", None, reason)
+    joins = [planned_join(order, events, each) for order, each in zip(events.orders, estimates, strict=True)]
+    partial = sum(join.cost for join in joins)
+    cost = JOIN_STEPS_PER_ROW + partial / _events(estimates)
+    told = f": about {partial:,.0f} partial matches per window" if known else ""
+    return Candidate("join", cost, f"joins selections of the input ({'; '.join(join.text for join in joins)}){told}")
 
 
 def _events(estimates: Sequence[Estimates]) -> float:
@@ -156,3 +191,11 @@ def _backtrack() -> Candidate:
         BACKTRACK_STEPS_PER_ROW + 1e6,
         "tries alternatives in order of preference; needed only where conditions depend on the match",
     )
+
+
+def _window(match: LogicalMatch, fixed: FixedRows | str) -> Candidate:
+    if isinstance(fixed, str):
+        return Candidate("window", None, fixed)
+    values = rows_fetched(match, fixed)
+    cost = WINDOW_STEPS_PER_ROW + WINDOW_STEPS_PER_VALUE * values
+    return Candidate("window", cost, f"a match has {len(fixed)} row(s): {values} value(s) per row by LEAD, no Python")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from sparkcep.planning.statistics import Statistics
 
-PlanName = Literal["sweep", "backtrack", "runs", "ordered"]
-_PLANS = ("auto", "sweep", "backtrack", "runs", "ordered")
+PlanName = Literal["sweep", "backtrack", "window", "runs", "ordered", "join"]
+_PLANS = ("auto", *get_args(PlanName))
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,8 @@ class Options:
     Parameters
     ----------
     plan
-        "auto" lets the planner choose; "sweep", "backtrack" (row patterns), "runs" or "ordered" (event
-        patterns) forces an engine and is an error when that engine may not serve the pattern.
+        "auto" lets the planner choose; "sweep", "backtrack", "window" (row patterns), "runs", "ordered" or
+        "join" (event patterns) forces an engine and is an error when that engine may not serve the pattern.
     max_steps
         Work budget of the backtracking engine per partition, in program steps; beyond it the
         query fails with an error that names the partition.
@@ -42,7 +42,7 @@ class Options:
     'backtrack'
     """
 
-    plan: Literal["auto", "sweep", "backtrack", "runs", "ordered"] = "auto"
+    plan: Literal["auto"] | PlanName = "auto"
     max_steps: int = 2_000_000_000
     merge_runs: bool = True
     max_partial_matches: int = 10_000_000

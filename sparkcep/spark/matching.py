@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
+from pyspark.sql import types as T  # noqa: N812
 
 from sparkcep.engine.automaton import Automaton, compile_automaton
 from sparkcep.engine.matches import PAST_LAST_ROW, TO_FIRST, TO_LAST, TO_NEXT_ROW, MatchLabel, Search
@@ -17,10 +18,12 @@ from sparkcep.logical.outputs import Gathered, Matched, Numbered, Output, Output
 from sparkcep.logical.slots import ALL_ROWS, SlotConditions
 from sparkcep.planning.planner import choose
 from sparkcep.planning.plans import Decision, Options
+from sparkcep.planning.windows import FixedRows, TypeOf, fixed_rows
 from sparkcep.spark.batch import MatchTask
 from sparkcep.spark.finish import finished, matcher_schema
 from sparkcep.spark.prepare import Preparation, Prepared, Source
 from sparkcep.spark.types import time_units
+from sparkcep.spark.windows import WindowPreparation
 
 SKIPS = {"past last row": PAST_LAST_ROW, "to next row": TO_NEXT_ROW, "to first": TO_FIRST, "to last": TO_LAST}
 _PLAIN_NAME = re.compile(r"[^.`]+")
@@ -35,6 +38,7 @@ class Compiled:
     program: Program
     code: SlotCode
     too_large: str | None
+    fixed: FixedRows | None = None
 
     @property
     def labels(self) -> tuple[MatchLabel, ...]:
@@ -42,8 +46,8 @@ class Compiled:
         return self.program.labels if self.automaton is None else self.automaton.labels
 
 
-def compiled(match: LogicalMatch, options: Options) -> Compiled:
-    """Compile the pattern and choose the engine."""
+def compiled(match: LogicalMatch, options: Options, type_of: TypeOf | None = None) -> Compiled:
+    """Compile the pattern and choose the engine; `type_of` tells Spark's types of columns."""
     too_large = None
     automaton: Automaton | None = None
     try:
@@ -51,20 +55,32 @@ def compiled(match: LogicalMatch, options: Options) -> Compiled:
     except PlanError as error:
         too_large = error.message
     states = len(automaton.positions) if automaton is not None else None
-    decision = choose(match, options, states=states, too_large=too_large)
+    fixed = fixed_rows(match, type_of)
+    decision = choose(match, options, states=states, too_large=too_large, fixed=fixed)
     slots = match.slots or SlotConditions(match.variables, (), tuple(None for _ in match.variables))
     program = compile_program(match.pattern, match.variables)
     used = automaton if decision.chosen.name == "sweep" else None
-    return Compiled(decision, used, program, lower(slots), too_large)
+    by_window = fixed if decision.chosen.name == "window" and not isinstance(fixed, str) else None
+    return Compiled(decision, used, program, lower(slots), too_large, by_window)
 
 
 def matched_frame(source: Source, match: LogicalMatch, plan: Compiled, options: Options) -> DataFrame:
     """Return the DataFrame of matches."""
+    if plan.fixed is not None:
+        return _window_frame(source, match, plan.fixed)
     prepared = Preparation(source, match).prepared()
     task = match_task(match, prepared, plan, options)
     schema = matcher_schema(task.output, prepared.frame.schema)
     emitted = plainly_named(prepared.frame).mapInArrow(task.run, schema)
     return finished(emitted, match, task.output, prepared.originals, source.alias)
+
+
+def _window_frame(source: Source, match: LogicalMatch, rows: FixedRows) -> DataFrame:
+    preparation = WindowPreparation(source, match, rows)
+    output = output_rows(match, preparation.matched())
+    # No column crosses into Python, so none has to be brought back.
+    unchanged = {name: T.NullType() for name in preparation.kinds}
+    return finished(preparation.emitted(output), match, output, unchanged, source.alias)
 
 
 def match_task(match: LogicalMatch, prepared: Prepared, plan: Compiled, options: Options) -> MatchTask:
@@ -81,7 +97,7 @@ def match_task(match: LogicalMatch, prepared: Prepared, plan: Compiled, options:
         order=prepared.order,
         order_name=match.order_by[0].expression,
         search=_search(match, prepared, options),
-        output=output_rows(match, prepared),
+        output=output_rows(match, prepared.passed),
         columns=tuple(prepared.frame.columns),
         keys=prepared.keys,
         key_texts=prepared.key_texts,
@@ -97,24 +113,23 @@ def plainly_named(frame: DataFrame) -> DataFrame:
     return frame.toDF(*(f"c{position}" for position in range(len(frame.columns))))
 
 
-def output_rows(match: LogicalMatch, prepared: Prepared) -> OutputRows:
-    """Return what the matcher shall emit."""
+def output_rows(match: LogicalMatch, passed: tuple[str, ...]) -> OutputRows:
+    """Return what the matcher shall emit; `passed` are the columns handed on."""
     outputs: list[Output] = list(match.outputs)
     one = match.rows_per_match == "one"
     if one:
-        passed = set(prepared.passed)
         outputs += [Gathered(name, name, ALL_ROWS, "last") for name in match.bare_columns if name not in passed]
     unmatched = match.rows_per_match == "all with unmatched"
     if unmatched:
         outputs.append(Matched(f"{match.prefix}_matched"))
-    if not prepared.passed and not outputs:
+    if not passed and not outputs:
         # An Arrow batch without columns has no rows either.
         outputs.append(Numbered(f"{match.prefix}_number"))
     return OutputRows(
         mode="one" if one else "all",
         show_empty=match.rows_per_match in ("all", "all with unmatched"),
         unmatched=unmatched,
-        passed=prepared.passed,
+        passed=passed,
         outputs=tuple(outputs),
         variables=match.variables,
     )

@@ -34,14 +34,17 @@ class MatchPlan:
         self._options = options
         aliases = (source.alias,) if source.alias else ()
         frame = source.frame.alias(source.alias) if source.alias else source.frame
+        types = SparkTypes(frame)
         self.match = bind(
             clause,
             source.frame.columns,
-            SparkTypes(frame),
+            types,
             aliases=aliases,
             is_aggregate=lambda name: is_aggregate(source.frame, name),
         )
-        self.compiled: Compiled = compiled(self.match, options)
+        self.compiled: Compiled = compiled(
+            self.match, options, lambda name: types.types([quoted(name)], clause="MEASURES")[0]
+        )
 
     def dataframe(self) -> DataFrame:
         """Return the DataFrame of matches; runs no job."""

@@ -2,12 +2,13 @@
 
 A case costs one query that prepares its rows and one that finishes its measures. In between,
 the matcher runs in this process on every legal engine and over every split of the prepared
-rows: into Arrow batches, into calls of the kernel, and into Spark partitions.
+rows: into Arrow batches, into calls of the kernel, and into Spark partitions. Where the plan
+without Python may serve the pattern, it costs one query more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from sparkcep.spark.finish import finished, matcher_schema
 from sparkcep.spark.matching import compiled, match_task
 from sparkcep.spark.plan import MatchPlan
 from sparkcep.spark.prepare import Preparation, Prepared, Source
+from sparkcep.syntax.clause import MatchRecognize
 from tests.property.comparison import compare
 from tests.property.reference import ReferenceError_, StepLimitReached
 from tests.property.strategies import Case
@@ -77,10 +79,17 @@ class Judged:
     names: list[str]
     expected: Rows | None
     source: Source | None = None
+    clause: MatchRecognize | None = None
     plan: MatchPlan | None = None
     prepared: Prepared | None = None
     rows: pa.Table | None = None
     fault: Exception | None = None
+
+    @property
+    def legal(self) -> list[str]:
+        """The names of the plans that may serve the case."""
+        candidates = self.plan.compiled.decision.candidates if self.plan is not None else ()
+        return [candidate.name for candidate in candidates if candidate.legal]
 
 
 def judge(spark: SparkSession, cases: Sequence[Case], splits: Sequence[Split]) -> int:
@@ -126,16 +135,15 @@ def _prepared(spark: SparkSession, judged: Judged) -> Judged:
         rows = prepared.frame.toArrow().combine_chunks()
     except Exception as fault:  # whatever it is, the case shows it
         return Judged(case, judged.names, judged.expected, fault=fault)
-    return Judged(case, judged.names, judged.expected, source, plan, prepared, rows)
+    return Judged(case, judged.names, judged.expected, source, clause, plan, prepared, rows)
 
 
 def _attempt(judged: Judged, splits: Sequence[Split]) -> pa.Table | Exception:
-    """Return what the chosen engine emits for the whole; other engines and splits must emit the same."""
+    """Return what the first legal engine emits for the whole; other engines and splits must emit the same."""
     if judged.fault is not None:
         return judged.fault
     assert judged.plan is not None
-    chosen = judged.plan.compiled.decision.chosen.name
-    others = [c.name for c in judged.plan.compiled.decision.candidates if c.legal and c.name != chosen]
+    chosen, *others = [name for name in judged.legal if name != "window"]
     try:
         whole = _outcome(judged, chosen, WHOLE)
         for engine in [chosen, *others]:
@@ -206,8 +214,17 @@ def _verdict(spark: SparkSession, judged: Judged, found: pa.Table | Exception) -
 def _check(spark: SparkSession, judged: Judged, found: pa.Table | Exception) -> None:
     if isinstance(found, Difference):
         raise found
+    _check_result(judged, lambda: _finished(spark, judged, found))
+    if "window" in judged.legal:
+        try:
+            _check_result(judged, lambda: _by_window(judged))
+        except Difference as difference:
+            raise Difference(f"window: {difference}") from None
+
+
+def _check_result(judged: Judged, find: Callable[[], tuple[list[str], Rows]]) -> None:
     try:
-        result = _finished(spark, judged, found)
+        result = find()
     except (MatchError, PySparkException):
         if judged.expected is None:
             return
@@ -221,6 +238,13 @@ def _check(spark: SparkSession, judged: Judged, found: pa.Table | Exception) -> 
         compare(judged.expected, rows, names)
     except AssertionError as difference:
         raise Difference(f"reference: {difference}") from None
+
+
+def _by_window(judged: Judged) -> tuple[list[str], Rows]:
+    assert judged.source is not None
+    assert judged.clause is not None
+    result = MatchPlan(judged.source, judged.clause, Options(plan="window")).dataframe()
+    return result.columns, [tuple(row) for row in result.collect()]
 
 
 def _finished(spark: SparkSession, judged: Judged, found: pa.Table | Exception) -> tuple[list[str], Rows]:
