@@ -222,7 +222,7 @@ def _precedes(order: EventOrder) -> Bools:
     return found
 
 
-def offsets_of(lists: Sequence[Sequence[int]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def offsets_of(lists: Sequence[Sequence[object]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return where each of some lists begins when they stand behind each other, and where the last one ends."""
     return np.cumsum([0, *map(len, lists)]).astype(np.int64)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from sparkcep.engine.compiled import compiled, inlined
 from sparkcep.engine.event_code import ConditionCode, Operands
-from sparkcep.engine.event_tables import NO_WINDOW, Stream, Window, Windows, in_window, is_later, is_open
+from sparkcep.engine.event_tables import NO_WINDOW, Stream, Window, Windows, in_own_window, in_window, is_later, is_open
 from sparkcep.engine.match_listing import Listing
 from sparkcep.engine.matches import Bools, Int64s
 from sparkcep.engine.slot_code import Registers, compute
@@ -162,6 +164,30 @@ def is_true(given: Rows, bound: Int64s, condition: int) -> bool:
             registers.nulls[target] = operands.float_nulls[column, row]
     result = given.code.ranges[condition, 2]
     return registers.integers[result] != 0 and not registers.nulls[result]
+
+
+@inlined
+def is_in_time(given: Rows, bound: Int64s, before: Bools, component: int, own: int) -> bool:
+    """Tell whether a component is near enough to those before it; `own` is the number of its window."""
+    origin = np.int64(-1)
+    for other in range(before.shape[0]):
+        if before[other, component]:
+            origin = max(origin, bound[other])
+    return origin < 0 or in_own_window(given.stream, given.own, own, origin, bound[component])
+
+
+@inlined
+def is_forbidden(positions: Positions, bound: Int64s, before: Bools, after: Bools, gap: int, bucket: int) -> bool:
+    """Tell whether a witness of a negation lies between its neighbours, the components before and after it."""
+    previous, following = np.int64(-1), np.int64(2**62)
+    for component in range(before.shape[1]):
+        if before[gap, component]:
+            previous = max(previous, bound[component])
+        if after[gap, component]:
+            following = min(following, bound[component])
+    witnesses = before.shape[1] + gap
+    found = first_behind(positions, witnesses, bucket, previous)
+    return found < positions.offsets[witnesses, bucket + 1] and positions.rows[found] < following
 
 
 @inlined

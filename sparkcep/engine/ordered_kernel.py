@@ -27,11 +27,13 @@ from sparkcep.engine.bound_rows import (
     first_out_of_window,
     first_value,
     has_room,
+    is_forbidden,
+    is_in_time,
     is_true,
     write_match,
 )
 from sparkcep.engine.compiled import compiled, inlined
-from sparkcep.engine.event_tables import EVENTS, in_own_window, in_window, is_later
+from sparkcep.engine.event_tables import EVENTS, in_window, is_later
 from sparkcep.engine.match_listing import Listing
 from sparkcep.engine.matches import Bools, Int64s
 
@@ -277,12 +279,8 @@ def _is_apart(chain: Chain, given: Rows, bound: Bound, step: int) -> bool:
 def _is_in_time(chain: Chain, given: Rows, bound: Bound, step: int) -> bool:
     """Tell whether components are near enough to those before them."""
     for at in range(chain.window_offsets[step], chain.window_offsets[step + 1]):
-        component, origin = chain.windows[at], np.int64(-1)
-        for other in range(chain.sequence.shape[0]):
-            if chain.before[other, component]:
-                origin = max(origin, bound.rows[other])
-        own = chain.first + component
-        if origin >= 0 and not in_own_window(given.stream, given.own, own, origin, bound.rows[component]):
+        component = chain.windows[at]
+        if not is_in_time(given, bound.rows, chain.before, component, chain.first + component):
             return False
     return True
 
@@ -291,15 +289,7 @@ def _is_in_time(chain: Chain, given: Rows, bound: Bound, step: int) -> bool:
 def _is_forbidden(chain: Chain, positions: Positions, bound: Bound, bucket: int, step: int) -> bool:
     """Tell whether a witness of a negation lies between its neighbours."""
     for at in range(chain.gap_offsets[step], chain.gap_offsets[step + 1]):
-        gap, previous, following = chain.gaps[at], np.int64(-1), np.int64(2**62)
-        for component in range(chain.sequence.shape[0]):
-            if chain.gap_before[gap, component]:
-                previous = max(previous, bound.rows[component])
-            if chain.gap_after[gap, component]:
-                following = min(following, bound.rows[component])
-        witnesses = chain.sequence.shape[0] + gap
-        found = first_behind(positions, witnesses, bucket, previous)
-        if found < positions.offsets[witnesses, bucket + 1] and positions.rows[found] < following:
+        if is_forbidden(positions, bound.rows, chain.gap_before, chain.gap_after, chain.gaps[at], bucket):
             return True
     return False
 

@@ -54,7 +54,7 @@ from sparkcep.engine.slot_code import WIDTH, Registers
 from sparkcep.engine.slots import Codes, CodeValue, Constant, bound_registers, literals_of, operand_columns
 
 if TYPE_CHECKING:
-    from sparkcep.logical.event_bound import EventComponent, EventGap, EventTest, LogicalEvents
+    from sparkcep.logical.event_bound import EventComponent, EventTest, LogicalEvents
     from sparkcep.logical.slots import Operand
     from sparkcep.syntax.clause import Within
 
@@ -265,7 +265,7 @@ class _Compiler:
         listed = [gap for _, gap in self.gaps]
         return Gaps(
             order=np.array([o for o, _ in self.gaps], np.int32),
-            quick=np.array([_is_quick(gap) for gap in listed], np.bool_),
+            quick=np.array([gap.is_decided_by_place for gap in listed], np.bool_),
             bits=self._bits(gap.witness for gap in listed),
             test=np.array([self.code.condition(gap.witness.slots) for gap in listed], np.int32),
             before=self._sides((o, gap.before) for o, gap in self.gaps),
@@ -297,7 +297,7 @@ class _Compiler:
         return found
 
     def _edges_of(self, o: int, state: frozenset[int]) -> list[OrderEdge]:
-        quick = {g: gap for g, (gap_order, gap) in enumerate(self.gaps) if gap_order == o and _is_quick(gap)}
+        quick = {g: gap for g, (gap_order, gap) in enumerate(self.gaps) if gap_order == o and gap.is_decided_by_place}
         return edges_of(self.events.orders[o], state, quick)
 
     def _edges(self) -> tuple[Edges, list[list[tuple[int, OrderEdge]]]]:
@@ -337,7 +337,7 @@ class _Compiler:
                 if component.is_loop:
                     self.code.slot(self._origin(c, True))
         for g, (_, gap) in enumerate(self.gaps):
-            if _is_quick(gap):
+            if gap.is_decided_by_place:
                 self.code.slot(self._edge(g))
         if self.search.strict_time or RunSlot("origin", BEFORE_CURRENT) in self.code.slots:
             self.code.slot(RunSlot("origin", LAST_EVENT))
@@ -485,8 +485,3 @@ class _Compiler:
         (k,) = config
         following = next((first + target for target in sorted(order.after(k))), -1)
         return (first + k, 1, first + k, following, final, 1, True, order.components[k].is_loop)
-
-
-def _is_quick(gap: EventGap) -> bool:
-    """Whether the last witness before an event decides: nothing but the place of the neighbours matters."""
-    return bool(gap.before and gap.after) and gap.within is None and gap.witness.slots is None

@@ -112,6 +112,11 @@ class EventGap:
     own_before: frozenset[int] = frozenset()
     own_after: frozenset[int] = frozenset()
 
+    @property
+    def is_decided_by_place(self) -> bool:
+        """Whether nothing but the place of its neighbours matters: any witness between them forbids the match."""
+        return bool(self.before and self.after) and self.within is None and self.witness.slots is None
+
 
 @dataclass(frozen=True, slots=True)
 class EventOrder:

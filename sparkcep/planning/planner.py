@@ -13,9 +13,10 @@ from sparkcep.planning.lazy import estimates_of, named_statistics, obstacle
 from sparkcep.planning.orders import LeftDeep, greedy_order
 from sparkcep.planning.plans import Candidate, Decision, Options, PlanName
 from sparkcep.planning.statistics import Estimates, Statistics
+from sparkcep.planning.trees import planned_tree
 from sparkcep.planning.windows import FixedRows, rows_fetched
 
-BINDING_IN_ANY_ORDER: tuple[PlanName, ...] = ("ordered", "join")
+BINDING_IN_ANY_ORDER: tuple[PlanName, ...] = ("ordered", "tree", "join")
 STATES_PER_WORD = 64
 BACKTRACK_STEPS_PER_ROW = 4.0
 # Python is left out; what a window fetches for a row costs a fraction of what it would there.
@@ -23,6 +24,8 @@ WINDOW_STEPS_PER_ROW, WINDOW_STEPS_PER_VALUE = 0.5, 0.125
 RUNS_STEPS_PER_ROW = 8.0
 # A visit costs about the same in both, but estimates err: "ordered" is chosen where it promises to halve them.
 ORDERED_STEPS_PER_ROW, ORDERED_STEPS_PER_VISIT = 16.0, 2.0
+# The same per pair of partial matches; storing them, and choosing among trees of which most are as good, costs more.
+TREE_STEPS_PER_ROW, TREE_STEPS_PER_VISIT = 20.0, 2.5
 JOIN_STEPS_PER_ROW = 40.0
 
 
@@ -102,6 +105,7 @@ def choose_for_events(
     candidates = (
         _runs(estimates if known else None, options.merge_runs),
         _ordered(estimates, known),
+        _tree(events, estimates, statistics if known else None),
         _join(events, estimates, known, join_obstacle(events, matches, orders_by_column=orders_by_column)),
     )
     return EventDecision(_decided(candidates, others, options), estimates)
@@ -139,6 +143,19 @@ def _ordered(estimates: Sequence[Estimates], known: bool) -> Candidate:
         ", ".join(each.variables[k] for k in plan.order) for plan, each in zip(plans, estimates, strict=True)
     )
     return Candidate("ordered", cost, f"{reason} ({orders}): about {visits:,.0f} visits per window")
+
+
+def _tree(events: LogicalEvents, estimates: Sequence[Estimates], statistics: Statistics | None) -> Candidate:
+    trees = [
+        planned_tree(order, each, [events.variables[gap.variable].label for gap in order.gaps], statistics)
+        for order, each in zip(events.orders, estimates, strict=True)
+    ]
+    reason = f"joins partial matches in pairs ({'; '.join(tree.text for tree in trees)})"
+    if statistics is None:
+        return Candidate("tree", TREE_STEPS_PER_ROW + RUNS_STEPS_PER_ROW, f"{reason}; Options(stats=…) may tell a tree")
+    visits = sum(tree.visits for tree in trees)
+    cost = TREE_STEPS_PER_ROW + TREE_STEPS_PER_VISIT * visits / _events(estimates)
+    return Candidate("tree", cost, f"{reason}: about {visits:,.0f} visits per window")
 
 
 def _join(events: LogicalEvents, estimates: Sequence[Estimates], known: bool, reason: str | None) -> Candidate:

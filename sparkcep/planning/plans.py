@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from sparkcep.planning.statistics import Statistics
 
-PlanName = Literal["sweep", "backtrack", "window", "runs", "ordered", "join"]
+PlanName = Literal["sweep", "backtrack", "window", "runs", "ordered", "tree", "join"]
 _PLANS = ("auto", *get_args(PlanName))
 
 
@@ -18,8 +18,8 @@ class Options:
     Parameters
     ----------
     plan
-        "auto" lets the planner choose; "sweep", "backtrack", "window" (row patterns), "runs", "ordered" or
-        "join" (event patterns) forces an engine and is an error when that engine may not serve the pattern.
+        "auto" lets the planner choose; "sweep", "backtrack", "window" (row patterns), "runs", "ordered",
+        "tree" or "join" (event patterns) forces an engine and is an error when that engine may not serve the pattern.
     max_steps
         Work budget of the backtracking engine per partition, in program steps; beyond it the
         query fails with an error that names the partition.

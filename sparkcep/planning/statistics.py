@@ -127,6 +127,11 @@ class Estimates:
         """Return these selectivities with other rates."""
         return Estimates(self.variables, tuple(rates), self.selectivities)
 
+    def arranged(self, order: Sequence[int]) -> Estimates:
+        """Return the same with the variables in another order."""
+        shares = tuple(tuple(self.selectivities[one][other] for other in order) for one in order)
+        return Estimates(tuple(self.variables[k] for k in order), tuple(self.rates[k] for k in order), shares)
+
     def events(self, variable: int) -> float:
         """Return the events per window that a variable can take."""
         return self.rates[variable] * self.selectivities[variable][variable]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sparkcep.engine.bound_program import BoundProgram
 from sparkcep.engine.events import COUNT, EventSearch
 from sparkcep.engine.ordered_program import OrderedProgram, compile_ordered
 from sparkcep.engine.runs_program import compile_runs
@@ -19,8 +20,9 @@ from sparkcep.planning.lazy import BoundCondition, bound_conditions
 from sparkcep.planning.planner import choose_for_events
 from sparkcep.planning.plans import Options
 from sparkcep.planning.statistics import Statistics
+from sparkcep.spark.bound_programs import ordered_program
 from sparkcep.spark.event_batch import EventDriver, EventTask
-from sparkcep.spark.event_plan import EventPlan, ordered_program
+from sparkcep.spark.event_plan import EventPlan
 from sparkcep.spark.matching import plainly_named
 
 ROWS_PER_PARTITION = 20_000
@@ -79,8 +81,8 @@ def analyzed(plan: EventPlan) -> Statistics:
     events = plan.events
     planned = choose_for_events(events, Options(plan="ordered"), sampled=False)
     task = plan.task()
-    base = task.program.base if isinstance(task.program, OrderedProgram) else task.program
-    work = AnalysisTask(task, ordered_program(events, base, planned), _pairs(plan, base.search.strict_time))
+    base = task.program.base if isinstance(task.program, BoundProgram) else task.program
+    work = AnalysisTask(task, ordered_program(events, base, planned.estimates), _pairs(plan, base.search.strict_time))
     emitted = plainly_named(plan.prepared.frame).mapInArrow(work.run, f"{_COLUMN} string")
     return _statistics([json.loads(row[0]) for row in emitted.collect()], events)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from sparkcep.engine.bound_program import BoundProgram
 from sparkcep.engine.columns import condition_words, decode_operands, group_starts, order_values
 from sparkcep.engine.event_classes import EventClasses
 from sparkcep.engine.event_output import EventOutput
@@ -22,12 +23,13 @@ from sparkcep.engine.events import BudgetExceeded, EventMatches, EventRows
 from sparkcep.engine.kept_rows import ties
 from sparkcep.engine.matches import Float64s, Int64s, UInt64s
 from sparkcep.engine.ordered_program import OrderedProgram
+from sparkcep.engine.runs_program import RunsProgram
+from sparkcep.engine.tree_program import TreeProgram
 from sparkcep.errors import MatchError
 from sparkcep.logical.slots import Operand
 from sparkcep.spark.places import partition_text, row_text
 
 if TYPE_CHECKING:
-    from sparkcep.engine.runs_program import RunsProgram
     from sparkcep.engine.slots import Codes
 
 
@@ -77,7 +79,7 @@ class EventTask:
         Names of the variables, for messages.
     """
 
-    program: RunsProgram | OrderedProgram
+    program: RunsProgram | BoundProgram
     operands: tuple[Operand, ...]
     classes: tuple[str, ...]
     masks: tuple[str, ...]
@@ -104,8 +106,13 @@ class EventTask:
             from sparkcep.engine.ordered import OrderedMatcher
 
             return OrderedMatcher(self.program)
+        if isinstance(self.program, TreeProgram):
+            from sparkcep.engine.tree import TreeMatcher
+
+            return TreeMatcher(self.program)
         from sparkcep.engine.runs import RunsMatcher
 
+        assert isinstance(self.program, RunsProgram)
         return RunsMatcher(self.program)
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

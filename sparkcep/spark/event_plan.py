@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
 
+from sparkcep.engine.bound_program import BoundProgram
 from sparkcep.engine.event_output import EventOutput
 from sparkcep.engine.events import ALL, COUNT, GRAPH, NON_OVERLAPPING, ONE_PER_START, EventSearch, TimeUnits
 from sparkcep.engine.matches import MatchLabel
-from sparkcep.engine.ordered_program import OrderedProgram, compile_ordered
 from sparkcep.engine.runs_program import RunsProgram, compile_runs
 from sparkcep.errors import BindingError
 from sparkcep.explain import explained_events
@@ -18,9 +18,9 @@ from sparkcep.logical.event_binder import bind_events
 from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.logical.implied_keys import implied_keys
 from sparkcep.logical.outputs import OutputRows
-from sparkcep.planning.lazy import GreedyChooser, bound_conditions
-from sparkcep.planning.planner import EventDecision, choose_for_events
+from sparkcep.planning.planner import choose_for_events
 from sparkcep.planning.plans import Decision, Options
+from sparkcep.spark.bound_programs import program_for
 from sparkcep.spark.event_arguments import EventClause
 from sparkcep.spark.event_batch import EventTask
 from sparkcep.spark.expansion import described, graph_fields
@@ -46,7 +46,7 @@ class CompiledEvents:
     """An event pattern compiled for the engine that was chosen."""
 
     decision: Decision
-    program: RunsProgram | OrderedProgram
+    program: RunsProgram | BoundProgram
 
 
 class EventPlan:
@@ -89,10 +89,8 @@ class EventPlan:
         self.units = _units(self.events, self.prepared, clause)
         self.estimates = planned.estimates
         program = compile_runs(self.events, search, self.units.window)
-        ordered = planned.decision.chosen.name == "ordered"
-        self.compiled = CompiledEvents(
-            planned.decision, ordered_program(self.events, program, planned) if ordered else program
-        )
+        name = planned.decision.chosen.name
+        self.compiled = CompiledEvents(planned.decision, program_for(name, self.events, program, planned.estimates))
 
     def dataframe(self) -> DataFrame:
         """Return the DataFrame of matches; runs no job."""
@@ -178,12 +176,6 @@ class EventPlan:
         count = COUNT_COLUMN if counts else None
         shown = tuple(variable.label for variable in events.variables)
         return EventOutput(rows, labels, columns, time, prepared.decided, count, events.graph, shown, events.waiting)
-
-
-def ordered_program(events: LogicalEvents, base: RunsProgram, planned: EventDecision) -> OrderedProgram:
-    """Compile a pattern for the `ordered` engine; `base` is the same pattern for `runs`."""
-    conditions = [bound_conditions(order, events) for order in events.orders]
-    return compile_ordered(events, base, conditions, [GreedyChooser(each) for each in planned.estimates])
 
 
 def _bound(source: Source, clause: EventClause) -> LogicalEvents:

@@ -21,11 +21,13 @@ from pyspark.sql import functions as F
 
 from sparkcep.engine.event_output import EventOutput
 from sparkcep.engine.runs_program import RunsProgram
+from sparkcep.engine.tree_program import Shape, TreeProgram
 from sparkcep.errors import PlanError, SparkcepError
 from sparkcep.planning.planner import choose_for_events
 from sparkcep.planning.plans import Options
+from sparkcep.spark.bound_programs import ordered_program, tree_program
 from sparkcep.spark.event_batch import EventDriver, EventTask
-from sparkcep.spark.event_plan import EventPlan, ordered_program
+from sparkcep.spark.event_plan import EventPlan
 from tests.property.comparison import compare
 from tests.spark.frames import literal_frame, warnings_unheard
 from tests.tables.event_cases import COLUMNS, ORDER, EventTableCase, load_event_cases
@@ -45,6 +47,18 @@ class Backwards:
 
     def __call__(self, counts: Sequence[float]) -> tuple[int, ...]:
         return tuple(range(self.count))[::-1]
+
+
+@dataclass(frozen=True)
+class OneSided:
+    """Joins one component after the other, from the first one on or, right-deep, from the last one on."""
+
+    count: int
+    right_deep: bool
+
+    def __call__(self, rates: Sequence[float], witnesses: Sequence[float]) -> Shape:
+        joined, *others = range(self.count)[::-1] if self.right_deep else range(self.count)
+        return functools.reduce(lambda tree, k: (k, tree) if self.right_deep else (tree, k), others, joined)
 
 
 @dataclass(frozen=True)
@@ -92,16 +106,21 @@ class EverySplit:
 
 
 def every_split(plan: EventPlan, task: EventTask) -> EverySplit:
-    """Return the task of a plan for `runs`, with those of the engine that binds events in any order."""
+    """Return the task of a plan for `runs`, with those of the engines that bind events in any order."""
     try:
         planned = choose_for_events(plan.events, Options(plan="ordered"), sampled=False)
     except PlanError:
         return EverySplit(task)
     assert isinstance(task.program, RunsProgram)
-    ordered = ordered_program(plan.events, task.program, planned)
+    ordered = ordered_program(plan.events, task.program, planned.estimates)
     backwards = replace(ordered, choosers=tuple(Backwards(pattern.size) for pattern in ordered.patterns))
-    programs = (ordered, backwards)
+    tree = tree_program(plan.events, task.program, planned.estimates)
+    programs = (ordered, backwards, tree, one_sided(tree, right_deep=False), one_sided(tree, right_deep=True))
     return EverySplit(task, tuple(replace(task, program=program) for program in programs))
+
+
+def one_sided(program: TreeProgram, *, right_deep: bool) -> TreeProgram:
+    return replace(program, choosers=tuple(OneSided(pattern.size, right_deep) for pattern in program.patterns))
 
 
 def case_frame(spark: SparkSession, case: EventTableCase) -> DataFrame:

@@ -1,0 +1,149 @@
+"""The `tree` engine on the workloads of the papers, and against the other engines on random streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from sparkcep.engine.events import COUNT, NON_OVERLAPPING, ONE_PER_START, BudgetExceeded, EventSearch, TimeUnits
+from sparkcep.engine.runs import RunsMatcher
+from sparkcep.engine.runs_program import compile_runs
+from sparkcep.engine.tree import TreeMatcher
+from sparkcep.engine.tree_program import Shape, TreeChooser, compile_tree
+from sparkcep.logical.event_bound import LogicalEvents
+from sparkcep.logical.slots import BIGINT, DOUBLE, Operand
+from sparkcep.planning.lazy import bound_conditions, estimates_of
+from sparkcep.planning.statistics import Statistics
+from sparkcep.planning.trees import tree_chooser
+from sparkcep.syntax.clause import Within
+from tests.engine.event_workloads import equal, less, pattern, results, rows, stocks, total, typed
+
+LEFT_DEEP, RIGHT_DEEP = ((((0, 1), 2), 3), 4), (0, (1, (2, (3, 4))))
+
+
+@dataclass(frozen=True)
+class Always:
+    """Joins by one tree whatever the events are."""
+
+    shape: Shape
+
+    def __call__(self, rates: Sequence[float], witnesses: Sequence[float]) -> Shape:
+        return self.shape
+
+
+def trees(first: int, last: int) -> Iterator[Shape]:
+    """Yield all trees over some components in a row."""
+    if last - first == 1:
+        yield first
+    for cut in range(first + 1, last):
+        for left in trees(first, cut):
+            for right in trees(cut, last):
+                yield left, right
+
+
+def matcher(
+    events: LogicalEvents, chooser: TreeChooser | None = None, search: EventSearch | None = None
+) -> TreeMatcher:
+    search = search or EventSearch(output=COUNT)
+    base = compile_runs(events, search, TimeUnits().window)
+    (order,) = events.orders
+    chooser = chooser or tree_chooser(order, estimates_of(order, events, Statistics()))
+    return TreeMatcher(compile_tree(events, base, [bound_conditions(order, events)], [chooser]))
+
+
+@pytest.mark.parametrize(
+    ("ranges", "shape", "partial"),
+    [
+        ((17, 13, 9, 5), LEFT_DEEP, [63_145, 76_038, 41_788, 5_983]),
+        ((17, 13, 9, 5), RIGHT_DEEP, [15_048, 12_744, 10_113, 5_983]),
+        ((5, 9, 13, 17), LEFT_DEEP, [16_349, 10_255, 6_111, 6_329]),
+        ((17, 13, 9, 5), None, None),
+        ((5, 9, 13, 17), None, None),
+    ],
+)
+def test_partial_matches_of_typed_events(ranges: Sequence[int], shape: Shape | None, partial: list[int] | None) -> None:
+    events, given = typed(ranges)
+    engine = matcher(events, None if shape is None else Always(shape))
+    assert total(engine.push(given, {})) == {17: 5_983, 5: 6_329}[ranges[0]]
+    (counted,) = engine.counters.partial_matches
+    if partial is not None:
+        assert [counted[node] for node in sorted(counted, key=len)] == partial
+
+
+@pytest.mark.parametrize(("share", "count"), [(1, 453_151), (0.02, 3_698)])
+def test_stocks(share: float, count: int) -> None:
+    events, given = stocks(share)
+    engine = matcher(events, None, EventSearch(output=COUNT, strict_time=True))
+    assert total(engine.push(given, {})) == count
+    if share < 1:
+        assert engine.counters.evaluations == 36_600
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        EventSearch(),
+        EventSearch(limit=7),
+        EventSearch(strict_time=True),
+        EventSearch(output=NON_OVERLAPPING),
+        EventSearch(output=ONE_PER_START, limit=20),
+        EventSearch(output=COUNT),
+    ],
+)
+def test_results_are_those_of_runs(search: EventSearch) -> None:
+    random = np.random.default_rng(3)
+    times, values = np.sort(random.integers(0, 120, 300)), random.integers(0, 6, (1, 300))
+    given = rows(1 << random.integers(0, 5, 300), times, values)
+    events = pattern("abcd", less(0, 2, 0) | less(0, 3, 1), (Operand("x", BIGINT),), Within("number", "8"))
+    expected = results(RunsMatcher(compile_runs(events, search, TimeUnits().window)), given, 300)
+    assert expected
+    for shape in trees(0, 4):
+        for size in (1, 40, 300):
+            assert results(matcher(events, Always(shape), search), given, size) == expected
+
+
+def test_equal_values_are_looked_up() -> None:
+    random = np.random.default_rng(5)
+    x, y = random.integers(0, 3, (1, 400)), random.choice([0.0, -0.0, np.nan, np.inf], (1, 400))
+    given = rows(1 << random.integers(0, 4, 400), np.arange(400), x, y)
+    given.integer_nulls[:], given.float_nulls[:] = random.random((2, 1, 400)) < 0.2
+    operands = (Operand("x", BIGINT), Operand("y", DOUBLE))
+    conditions = equal(0, 1, 0, BIGINT) | equal(1, 2, 1, DOUBLE) | equal(0, 3, 0, BIGINT)
+    events = pattern("abcd", conditions, operands, Within("number", "40"))
+    expected = results(RunsMatcher(compile_runs(events, EventSearch(), TimeUnits().window)), given, 400)
+    assert len(expected) > 100
+    for shape in trees(0, 4):
+        for size in (37, 400):
+            assert results(matcher(events, Always(shape), EventSearch()), given, size) == expected
+
+
+def test_stores_grow_and_are_swept() -> None:
+    """Thousands of partial matches are alive, and many more come and go."""
+    random = np.random.default_rng(11)
+    x = random.integers(0, 40, (1, 3000))
+    given = rows(1 << random.choice(4, 3000, p=(0.47, 0.47, 0.03, 0.03)), np.arange(3000), x)
+    conditions = equal(0, 2, 0, BIGINT) | less(0, 3, 1)
+    events = pattern("abcd", conditions, (Operand("x", BIGINT),), Within("number", "200"))
+    search = EventSearch(output=COUNT)
+    expected = results(RunsMatcher(compile_runs(events, search, TimeUnits().window)), given, 3000)
+    for shape in (((0, 1), (2, 3)), (((0, 1), 2), 3), ((0, (1, 2)), 3)):
+        engine = matcher(events, Always(shape), search)
+        assert results(engine, given, 3000) == expected
+    assert engine.counters.kept_events == 0
+
+
+def test_the_budget_counts_partial_matches_that_are_stored_and_alive() -> None:
+    bits = np.repeat([1, 2, 1, 2, 4], [10, 10, 10, 10, 1])
+    events = pattern("abc", {}, (), Within("number", "20"))
+    left_deep = Always(((0, 1), 2))
+    given = rows(bits, np.arange(41))
+    assert total(matcher(events, left_deep, EventSearch(output=COUNT, max_partial_matches=100)).push(given, {})) == 100
+    with pytest.raises(BudgetExceeded) as caught:
+        matcher(events, left_deep, EventSearch(output=COUNT, max_partial_matches=99)).push(given, {})
+    assert (caught.value.count, caught.value.variable, caught.value.position) == (100, 1, 19)
+    # Without stored partial matches there is nothing to count.
+    engine = matcher(events, Always((0, (1, 2))), EventSearch(output=COUNT, max_partial_matches=1))
+    assert total(engine.push(given, {})) == 100
