@@ -30,6 +30,8 @@ from sparkcep.engine.slots import Codes
 
 # Rows for which one way is chosen: few enough to follow changes, so many that counts mean something.
 ROWS_PER_CHOICE = 8192
+# Rows that are kept are searched again with the next ones: they are a fifth of all at most.
+NEW_ROWS_PER_KEPT = 4
 
 Program = TypeVar("Program", bound=BoundProgram)
 Choice = TypeVar("Choice", bound=Hashable)
@@ -70,8 +72,8 @@ class WindowMatcher(ABC, Generic[Program]):
     def push(self, rows: EventRows, codes: Codes) -> EventMatches:
         """Take the next events; return matches that are decided by them or by earlier ones.
 
-        Rows wait until there are as many new ones as are kept, so that the work on those that are kept
-        is never more than that on new ones.
+        Rows wait until there are some times as many new ones as are kept, so that the work on those that are
+        kept is small beside that on new ones, however long the window is.
 
         Parameters
         ----------
@@ -82,7 +84,7 @@ class WindowMatcher(ABC, Generic[Program]):
         """
         kept = 0 if self.kept is None else self.kept.count
         waiting = sum(part.count for part in self.waiting) + rows.count
-        if waiting < kept and not rows.complete and not len(rows.starts):
+        if waiting < NEW_ROWS_PER_KEPT * kept and not rows.complete and not len(rows.starts):
             self.waiting.append(rows)
             return EventMatches(needed_from=self.results.base)
         parts = [part for part in (self.kept, *self.waiting, rows) if part is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from sparkcep.engine.runs_program import compile_runs
 from sparkcep.engine.tree import TreeMatcher
 from sparkcep.engine.tree_program import Shape, TreeChooser, compile_tree
 from sparkcep.logical.event_bound import LogicalEvents
-from sparkcep.logical.slots import BIGINT, DOUBLE, Operand
+from sparkcep.logical.slots import BIGINT, DOUBLE, Logic, Operand
 from sparkcep.planning.lazy import bound_conditions, estimates_of
 from sparkcep.planning.statistics import Statistics
 from sparkcep.planning.trees import tree_chooser
@@ -147,3 +148,27 @@ def test_the_budget_counts_partial_matches_that_are_stored_and_alive() -> None:
     # Without stored partial matches there is nothing to count.
     engine = matcher(events, Always((0, (1, 2))), EventSearch(output=COUNT, max_partial_matches=1))
     assert total(engine.push(given, {})) == 100
+
+
+@pytest.mark.parametrize(
+    ("fifth", "inclusive", "expected"),
+    [
+        (7, False, [(6, 10, 12, 15)]),
+        (2, False, [(6, 10, 12, 15)]),
+        (2, True, [(5, 10, 12, 15), (6, 10, 12, 15)]),
+    ],
+)
+def test_the_edge_of_a_window(fifth: int, inclusive: bool, expected: list[tuple[int, ...]]) -> None:
+    """The example of Yi et al. 2016: two equalities and an inequality over four types."""
+    stream = f"a1(2) c2(3,1) b3(1) c4(2,5) a5({fifth}) a6(1) b7(9) c8(6,6) a9(9) b10(3) b11(4) c12(3,7) a13(3) c14(3,6)"
+    found = [re.fullmatch(r"(\w)\d+\((\d+),?(\d*)\)", event) for event in f"{stream} d15(5,7)".split()]
+    bits = np.array([1 << "abcd".index(event[1]) for event in found if event])
+    values = np.array([(int(event[2]), int(event[3] or 0)) for event in found if event]).T
+    conditions = less(0, 3, 0) | equal(0, 2, 1, BIGINT)
+    both = Logic("and", conditions[3], equal(1, 3, 2, BIGINT)[3])
+    operands = (Operand("attr1", BIGINT), Operand("attr2", BIGINT))
+    events = pattern("abcd", conditions | {3: both}, operands, Within("number", "10", inclusive=inclusive))
+    given = rows(bits, np.arange(1, 16), np.ascontiguousarray(values))
+    for shape in trees(0, 4):
+        matches = results(matcher(events, Always(shape), EventSearch()), given, 15)
+        assert [tuple(row + 1 for row in match[1:5]) for match in matches] == expected
