@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks import compressed, event_jobs, events, jobs, kernels, races, starting
+from benchmarks import any_order, compressed, event_jobs, events, jobs, kernels, races, starting
 from benchmarks.jobs import Scale
 from benchmarks.report import Result, publish, write_tables
 
@@ -32,6 +32,9 @@ BENCHMARKS = {
     "event_shapes": Benchmark(event_jobs.event_shapes, 8_000_000),
     "windows": Benchmark(event_jobs.windows, 1_000_000),
     "event_output": Benchmark(event_jobs.event_output, 1_000_000),
+    "any_order_windows": Benchmark(any_order.any_order_windows, 1_000_000),
+    "any_order_output": Benchmark(any_order.any_order_output, 500_000),
+    "lazy": Benchmark(any_order.lazy, 23_000),
     "compressed": Benchmark(compressed.compressed, compressed.LOOPS + 2),
     "runs": Benchmark(events.runs, 2_000_000),
     "merging": Benchmark(events.merging, events.MERGED_TRADES),
