@@ -6,7 +6,7 @@ constant number of rows away, and Spark can fetch it with LEAD in one window.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -26,7 +26,6 @@ from sparkcep.logical.slots import (
     ConstantValue,
     Logic,
     MatchNumber,
-    Operand,
     Pick,
     Read,
     RowReference,
@@ -87,7 +86,7 @@ class FixedRows:
         return found[offset] if end == "first" else found[-1 - offset]
 
 
-class _Refused(Exception):
+class _Refused(ValueError):
     """The plan may not serve the pattern; the text says why."""
 
 
@@ -109,7 +108,7 @@ def fixed_rows(match: LogicalMatch, type_of: TypeOf | None = None) -> FixedRows 
         if not variables:
             raise _Refused("a match has no row")
         rows = FixedRows(variables, tuple(None for _ in variables), 1, "allowed")
-        conditions = tuple(_Resolution(rows, match, row).condition() for row in range(len(rows)))
+        conditions = tuple(_condition(match, rows, row) for row in range(len(rows)))
         _check_sums(match, type_of)
         step = _step(match, rows)
         return FixedRows(variables, conditions, step, _overlaps(match, rows, step))
@@ -217,19 +216,36 @@ def _check_sums(match: LogicalMatch, type_of: TypeOf | None) -> None:
                 raise _Refused(f"it sums decimals of up to {_DIGITS_TO_SUM} digits only")
 
 
+def _condition(match: LogicalMatch, rows: FixedRows, row: int) -> SlotExpression | None:
+    tree = match.slots.conditions[rows.variables[row]] if match.slots is not None else None
+    return at_known_rows(tree, rows, row, match.variables) if tree is not None else None
+
+
+def at_known_rows(tree: SlotExpression, rows: FixedRows, row: int, names: Sequence[str]) -> SlotExpression:
+    """Return a condition of a row with all it says of the match replaced by constants and reads of known rows.
+
+    Parameters
+    ----------
+    tree
+        The match-dependent condition of the variable of `row`.
+    rows
+        The rows of every match; only their variables count.
+    row
+        The row under test, the last one of the match so far.
+    names
+        The variables' names by index.
+
+    Raises
+    ------
+    ValueError
+        The condition reads MATCH_NUMBER().
+    """
+    return _Resolution(rows, row, names)._of(tree)
+
+
 class _Resolution:
-    """Replaces what the condition of one row says of the match by reads of known rows and constants."""
-
-    def __init__(self, rows: FixedRows, match: LogicalMatch, row: int) -> None:
-        self.rows = rows
-        self.row = row
-        self.names = match.variables
-        self.operands: tuple[Operand, ...] = match.slots.operands if match.slots is not None else ()
-        self.tree = match.slots.conditions[rows.variables[row]] if match.slots is not None else None
-
-    def condition(self) -> SlotExpression | None:
-        """Return the row's condition."""
-        return self._of(self.tree) if self.tree is not None else None
+    def __init__(self, rows: FixedRows, row: int, names: Sequence[str]) -> None:
+        self.rows, self.row, self.names = rows, row, names
 
     def _of(self, tree: SlotExpression) -> SlotExpression:
         match tree:
@@ -270,7 +286,8 @@ class _Resolution:
         members = self.rows.members(tree.rows, self.row)
         if tree.operand is None:
             return ConstantValue(len(members), BIGINT)
-        kind = tree.operand_type or self.operands[tree.operand].type
+        assert tree.operand_type is not None
+        kind = tree.operand_type
         values = [self._read(tree.operand, row, kind) for row in members]
         count = _added([_chosen(_is_null(value), _whole(0), _whole(1)) for value in values], _whole(0))
         if tree.function == "count":

@@ -69,7 +69,7 @@ class EventPlan:
         measured = _measuring_clause(self.events, clause)
         self.preparation = Preparation(source, self.events.match, self.events, measured)
         self.prepared = self.preparation.prepared()
-        search = EventSearch(
+        self.search = EventSearch(
             output=OUTPUTS[clause.matches],
             strict_time=clause.strict_time,
             merge_runs=options.merge_runs,
@@ -88,15 +88,15 @@ class EventPlan:
         )
         self.units = _units(self.events, self.prepared, clause)
         self.estimates = planned.estimates
-        program = compile_runs(self.events, search, self.units.window)
+        program = compile_runs(self.events, self.search, self.units.window)
         name = planned.decision.chosen.name
         self.compiled = CompiledEvents(planned.decision, program_for(name, self.events, program, planned.estimates))
 
     def dataframe(self) -> DataFrame:
         """Return the DataFrame of matches; runs no job."""
-        prepared, task = self.prepared, self.task()
         if self.compiled.decision.chosen.name == "join":
-            return self._joined(task)
+            return self._joined()
+        prepared, task = self.prepared, self.task()
         sent = prepared.frame.schema
         originals = dict(prepared.originals)
         if task.output.count is not None:
@@ -118,15 +118,15 @@ class EventPlan:
         found = finished(emitted, self.events.match, task.output.rows, originals, self._source.alias)
         return found if self.events.graph is None else described(found, self.events, self._source.alias)
 
-    def _joined(self, task: EventTask) -> DataFrame:
+    def _joined(self) -> DataFrame:
         return joined_frame(
             self.preparation,
             self.prepared,
             self.events,
             self.estimates,
             self.units,
-            task.program.search,
-            task.output,
+            self.search,
+            self._output(self.prepared),
         )
 
     def explain(self, format: str = "text") -> str:
