@@ -150,7 +150,7 @@ def _tree(events: LogicalEvents, estimates: Sequence[Estimates], statistics: Sta
         planned_tree(order, each, [events.variables[gap.variable].label for gap in order.gaps], statistics)
         for order, each in zip(events.orders, estimates, strict=True)
     ]
-    reason = f"joins partial matches in pairs ({'; '.join(tree.text for tree in trees)})"
+    reason = f"joins partial matches in pairs, {'; '.join(tree.text for tree in trees)}"
     if statistics is None:
         return Candidate("tree", TREE_STEPS_PER_ROW + RUNS_STEPS_PER_ROW, f"{reason}; Options(stats=…) may tell a tree")
     visits = sum(tree.visits for tree in trees)

@@ -18,9 +18,9 @@ from tests.unit.test_event_binder import bound
 ANY: dict[str, Any] = {"strategy": "skip_till_any_match"}
 
 
-def refusal(text: str, *, sampled: bool = False, **more: Any) -> str:
+def refusal(text: str, *, sampled: bool = False, plan: Any = "ordered", **more: Any) -> str:
     with pytest.raises(PlanError) as caught:
-        choose_for_events(bound(text, **(ANY | more)), Options(plan="ordered"), sampled=sampled)
+        choose_for_events(bound(text, **(ANY | more)), Options(plan=plan), sampled=sampled)
     assert caught.value.code == "ILLEGAL_PLAN"
     return str(caught.value)
 
@@ -37,6 +37,7 @@ def refusal(text: str, *, sampled: bool = False, **more: Any) -> str:
 )
 def test_patterns_that_no_order_serves(text: str, reason: str) -> None:
     assert reason in refusal(text)
+    assert reason in refusal(text, plan="tree")
 
 
 def test_searches_that_no_order_serves() -> None:
@@ -86,6 +87,24 @@ def test_statistics_choose_the_engine() -> None:
     assert chosen(Statistics({"a": 900, "b": 900, "c": 9}, {("b", "c"): 0.001}))[0] == "ordered"
     # Partial matches that nothing is read of are merged into one.
     assert chosen(Statistics({"a": 1000, "b": 1000, "c": 0.2}), "SEQ(A a, B b, C c)")[0] == "runs"
+
+
+def test_the_tree_that_joins_is_told() -> None:
+    """Two selective pairs lie apart; a negation between a and b makes their pair rarer."""
+    text = "SEQ(A a, B b, C c, D d) WHERE a.v < b.v AND c.v < d.v"
+    rates = {"a": 100, "b": 100, "c": 100, "d": 100}
+    pairs = Statistics(rates, {("a", "b"): 0.001, ("c", "d"): 0.001})
+    assert "((a b) (c d)): about 20,500 visits" in reason_of("tree", text, pairs)
+    assert "(a (b (c d)))" in reason_of("tree", text, Statistics(rates | {"d": 0.1}))
+    negated = "SEQ(A a, ~E e, B b, C c) WHERE b.v < c.v"
+    for witnesses, tree in ((0, "(a (b c))"), (10_000, "((a b) c)")):
+        stats = Statistics({"a": 100, "b": 100, "c": 100, "e": witnesses}, {("b", "c"): 0.1})
+        assert tree in reason_of("tree", negated, stats)
+
+
+def reason_of(plan: str, text: str, stats: Statistics) -> str:
+    decision = choose_for_events(bound(text, **ANY), Options(stats=stats), sampled=False).decision
+    return next(candidate.reason for candidate in decision.candidates if candidate.name == plan)
 
 
 def test_statistics_of_an_unknown_variable() -> None:
