@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,13 +23,15 @@ from sparkcep.engine.slots import (
     literals_of,
     operand_columns,
 )
-from sparkcep.logical.slots import Comparison, Read, SlotConditions, SlotExpression
+from sparkcep.logical.slots import CURRENT_ROW, Comparison, Read, RowReference, SlotConditions, SlotExpression
 
 if TYPE_CHECKING:
     from sparkcep.logical.event_bound import EventOrder, EventTest, LogicalEvents
 
 BoundConditions = Sequence[Sequence[tuple[frozenset[int], SlotExpression]]]
 """Per order, its conditions on several events, with the components that they read."""
+Takes = Sequence[Mapping[int, Sequence[SlotExpression]]]
+"""Per order, by component: the conditions on every event of a loop but the first, which is the current row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,33 @@ class Side:
     component: int
     is_float: bool
     column: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundLoop:
+    """A component that takes several events, or may.
+
+    Among the bound rows it has places of its own besides that of its first event: those of the last one, of the
+    one before that, and of its item in the store that holds it.
+
+    Attributes
+    ----------
+    component, least, most
+        The component, and how many events it takes; most −1: no end.
+    last
+        The place of its last event; the two others follow.
+    take_bits : uint64[words]
+        Row conditions of every event but the first.
+    takes
+        Conditions on every event but the first.
+    """
+
+    component: int
+    least: int
+    most: int
+    last: int
+    take_bits: UInt64s
+    takes: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +90,8 @@ class BoundPattern:
         Components with a window of their own.
     gaps
         Per negation the components before and after it.
+    loops
+        Components that are loops.
     """
 
     number: int
@@ -71,6 +102,7 @@ class BoundPattern:
     equalities: tuple[tuple[int, Side, Side], ...]
     windows: tuple[int, ...]
     gaps: tuple[tuple[frozenset[int], frozenset[int]], ...]
+    loops: tuple[BoundLoop, ...]
 
     @property
     def size(self) -> int:
@@ -132,7 +164,9 @@ class BoundProgram:
         return bound_registers(self.constants, self.registers, codes)
 
 
-def compile_bound(events: LogicalEvents, base: RunsProgram, conditions: BoundConditions) -> BoundProgram:
+def compile_bound(
+    events: LogicalEvents, base: RunsProgram, conditions: BoundConditions, takes: Takes | None = None
+) -> BoundProgram:
     """Compile a pattern whose events may be bound in any order.
 
     Parameters
@@ -142,15 +176,18 @@ def compile_bound(events: LogicalEvents, base: RunsProgram, conditions: BoundCon
     base
         The same, compiled for the `runs` engine.
     conditions
-        Every read in them is of the one event of a variable.
+        Every read in them is of the one event of a variable, or of the first or last one of a loop.
+    takes
+        Conditions on the later events of loops.
     """
     lowering = _BoundLowering(SlotConditions(events.match.variables, events.operands, ()))
     ranges: list[tuple[int, int, int]] = []
+    words = base.tables.edges.bits.shape[1]
     patterns, first, gap = [], 0, 0
     for number, (order, trees) in enumerate(zip(events.orders, conditions, strict=True)):
         quick = base.tables.gaps.quick[gap : gap + len(order.gaps)]
         decided = [found for found, by_neighbours in zip(order.gaps, quick, strict=True) if by_neighbours]
-        lowering.place = {component.variable: k for k, component in enumerate(order.components)}
+        lowering.enter(order)
         tests = tuple((read, len(ranges) + i) for i, (read, _) in enumerate(trees))
         ranges += [lowering.condition(0, tree) for _, tree in trees]
         asked = [component.begin for component in order.components] + [found.witness for found in decided]
@@ -158,7 +195,7 @@ def compile_bound(events: LogicalEvents, base: RunsProgram, conditions: BoundCon
             BoundPattern(
                 number=number,
                 first=first,
-                bits=_bits(asked, base.tables.edges.bits.shape[1]),
+                bits=_bits(asked, words),
                 precedes=_precedes(order),
                 tests=tests,
                 equalities=tuple(
@@ -168,6 +205,7 @@ def compile_bound(events: LogicalEvents, base: RunsProgram, conditions: BoundCon
                 ),
                 windows=tuple(k for k, component in enumerate(order.components) if component.within is not None),
                 gaps=tuple((found.before, found.after) for found in decided),
+                loops=tuple(_loops(order, lowering, ranges, {} if takes is None else takes[number], words)),
             )
         )
         first, gap = first + len(order.components), gap + len(order.gaps)
@@ -177,14 +215,42 @@ def compile_bound(events: LogicalEvents, base: RunsProgram, conditions: BoundCon
     return BoundProgram(base, tuple(patterns), code, lowering.constants, lowering.registers)
 
 
+def _loops(
+    order: EventOrder,
+    lowering: _BoundLowering,
+    ranges: list[tuple[int, int, int]],
+    takes: Mapping[int, Sequence[SlotExpression]],
+    words: int,
+) -> Iterator[BoundLoop]:
+    for k, component in enumerate(order.components):
+        if component.is_loop:
+            lowering.own = component.variable
+            first = len(ranges)
+            ranges += [lowering.condition(0, tree) for tree in takes.get(k, ())]
+            most = -1 if component.most is None else component.most
+            last, numbers = lowering.lasts[component.variable], tuple(range(first, len(ranges)))
+            yield BoundLoop(k, component.least, most, last, _bits([component.take], words)[0], numbers)
+    lowering.own = None
+
+
 @dataclass(slots=True)
 class _BoundLowering(SlotLowering):
     """Lowers reads of bound events; all the rest is as for row patterns.
 
-    `place` gives the component of each variable in the order at hand.
+    `place` gives the component of each variable in the order at hand, `lasts` the place of the last event of
+    a loop, `own` the loop whose later events are tested.
     """
 
     place: dict[int, int] = field(default_factory=dict)
+    lasts: dict[int, int] = field(default_factory=dict)
+    own: int | None = None
+
+    def enter(self, order: EventOrder) -> None:
+        """Read events of an order from now on."""
+        size = len(order.components)
+        loops = [component.variable for component in order.components if component.is_loop]
+        self.place = {component.variable: k for k, component in enumerate(order.components)}
+        self.lasts = {variable: size + 3 * i for i, variable in enumerate(loops)}
 
     def read(self, tree: Read) -> int:
         side = self.side(tree)
@@ -193,15 +259,27 @@ class _BoundLowering(SlotLowering):
     def side(self, tree: Read) -> Side:
         """Return what is read of which component."""
         is_float, column = operand_columns(self.conditions.operands)[tree.operand]
-        assert tree.at.rows.variables is not None
-        (variable,) = tree.at.rows.variables
-        return Side(self.place[variable], is_float, column)
+        return Side(self._place(tree.at), is_float, column)
+
+    def _place(self, at: RowReference) -> int:
+        if at == CURRENT_ROW:
+            assert self.own is not None
+            return self.lasts[self.own]
+        assert at.rows.variables is not None
+        (variable,) = at.rows.variables
+        if variable not in self.lasts or at.end == "first":
+            return self.place[variable]
+        return self.lasts[variable] + (variable == self.own)
 
     def sides(self, tree: SlotExpression) -> tuple[Side, Side] | None:
         """Return both sides of a condition that says that columns of two events are equal, None for others."""
         if not (isinstance(tree, Comparison) and tree.operator == "="):
             return None
         if not (isinstance(tree.left, Read) and isinstance(tree.right, Read)):
+            return None
+        if any(
+            side.at.rows.variables and side.at.rows.variables & self.lasts.keys() for side in (tree.left, tree.right)
+        ):
             return None
         left, right = self.side(tree.left), self.side(tree.right)
         return (left, right) if left.component != right.component else None

@@ -167,22 +167,27 @@ def is_true(given: Rows, bound: Int64s, condition: int) -> bool:
 
 
 @inlined
-def is_in_time(given: Rows, bound: Int64s, before: Bools, component: int, own: int) -> bool:
-    """Tell whether a component is near enough to those before it; `own` is the number of its window."""
+def is_in_time(given: Rows, bound: Int64s, lasts: Int64s, before: Bools, component: int, own: int) -> bool:
+    """Tell whether a component is near enough to those before it; `own` is the number of its window.
+
+    `lasts` are the places of the last event of each component.
+    """
     origin = np.int64(-1)
     for other in range(before.shape[0]):
         if before[other, component]:
-            origin = max(origin, bound[other])
+            origin = max(origin, bound[lasts[other]])
     return origin < 0 or in_own_window(given.stream, given.own, own, origin, bound[component])
 
 
 @inlined
-def is_forbidden(positions: Positions, bound: Int64s, before: Bools, after: Bools, gap: int, bucket: int) -> bool:
+def is_forbidden(
+    positions: Positions, bound: Int64s, lasts: Int64s, before: Bools, after: Bools, gap: int, bucket: int
+) -> bool:
     """Tell whether a witness of a negation lies between its neighbours, the components before and after it."""
     previous, following = np.int64(-1), np.int64(2**62)
     for component in range(before.shape[1]):
         if before[gap, component]:
-            previous = max(previous, bound[component])
+            previous = max(previous, bound[lasts[component]])
         if after[gap, component]:
             following = min(following, bound[component])
     witnesses = before.shape[1] + gap

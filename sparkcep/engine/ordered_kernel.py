@@ -50,6 +50,8 @@ class Chain(NamedTuple):
     ----------
     sequence : int64[k]
         The component of each step.
+    lasts : int64[k]
+        The place of the last event of each component: its only one.
     lists : int64[k]
         The list of `Positions` that holds the candidates of each step.
     sources : int64[k, 2]
@@ -74,6 +76,7 @@ class Chain(NamedTuple):
     """
 
     sequence: Int64s
+    lasts: Int64s
     lists: Int64s
     sources: Int64s
     end: int
@@ -280,7 +283,7 @@ def _is_in_time(chain: Chain, given: Rows, bound: Bound, step: int) -> bool:
     """Tell whether components are near enough to those before them."""
     for at in range(chain.window_offsets[step], chain.window_offsets[step + 1]):
         component = chain.windows[at]
-        if not is_in_time(given, bound.rows, chain.before, component, chain.first + component):
+        if not is_in_time(given, bound.rows, chain.lasts, chain.before, component, chain.first + component):
             return False
     return True
 
@@ -289,7 +292,7 @@ def _is_in_time(chain: Chain, given: Rows, bound: Bound, step: int) -> bool:
 def _is_forbidden(chain: Chain, positions: Positions, bound: Bound, bucket: int, step: int) -> bool:
     """Tell whether a witness of a negation lies between its neighbours."""
     for at in range(chain.gap_offsets[step], chain.gap_offsets[step + 1]):
-        if is_forbidden(positions, bound.rows, chain.gap_before, chain.gap_after, chain.gaps[at], bucket):
+        if is_forbidden(positions, bound.rows, chain.lasts, chain.gap_before, chain.gap_after, chain.gaps[at], bucket):
             return True
     return False
 

@@ -78,8 +78,8 @@ def chain(pattern: BoundPattern, sequence: Sequence[int], end: int) -> Chain:
     apart = np.delete(precedes[last] | precedes[:, last], last)
     is_free = bool(apart.all()) and not (tests[-1] or windows[-1] or gaps[-1])
     return Chain(
-        np.array(sequence, np.int64), np.array(lists, np.int64), np.array(sources, np.int64), end, pattern.first,
-        pattern.number, pattern.precedes, precedes, is_free,
+        np.array(sequence, np.int64), np.arange(pattern.size), np.array(lists, np.int64), np.array(sources, np.int64),
+        end, pattern.first, pattern.number, pattern.precedes, precedes, is_free,
         offsets_of(tests), flat_of(tests), offsets_of(windows), flat_of(windows), offsets_of(gaps), flat_of(gaps),
         sides[0], sides[1],
     )  # fmt: skip

@@ -21,7 +21,7 @@ from sparkcep.engine.slots import Codes
 from sparkcep.engine.tree_program import JoinPlan, Shape, TreeProgram, join_plan
 from sparkcep.engine.tree_stores import Stores, grown, new_stores
 from sparkcep.engine.tree_tables import new_joining
-from sparkcep.engine.window_search import WindowMatcher, WindowSearch
+from sparkcep.engine.window_search import WindowMatcher, WindowSearch, distinct
 
 
 @dataclass(slots=True)
@@ -100,7 +100,7 @@ class _Search(WindowSearch[TreeProgram, Shape]):
     def _share_of_window(self, first: int, last: int) -> float:
         """Return which share of the rows ``first:last`` one class of one group sees in a window, on average."""
         window, stream = self.given.window, self.given.stream
-        buckets = len(np.unique(self.keys[first:last]))
+        buckets = max(len(distinct(np.sort(self.keys[first:last]))), 1)
         share = 1.0
         if window.kind == EVENTS:
             share = (window.whole + 1) * buckets / (last - first)

@@ -367,7 +367,7 @@ def _is_in_time(tree: Tree, given: Rows, joining: Joining, step: int) -> bool:
     """Tell whether components are near enough to those before them."""
     for at in range(tree.steps.window_offsets[step], tree.steps.window_offsets[step + 1]):
         component = tree.steps.windows[at]
-        if not is_in_time(given, joining.rows, tree.before, component, tree.first + component):
+        if not is_in_time(given, joining.rows, tree.lasts, tree.before, component, tree.first + component):
             return False
     return True
 
@@ -376,7 +376,9 @@ def _is_in_time(tree: Tree, given: Rows, joining: Joining, step: int) -> bool:
 def _is_forbidden(tree: Tree, positions: Positions, joining: Joining, bucket: int, step: int) -> bool:
     """Tell whether a witness of a negation lies between its neighbours."""
     for at in range(tree.steps.gap_offsets[step], tree.steps.gap_offsets[step + 1]):
-        if is_forbidden(positions, joining.rows, tree.gap_before, tree.gap_after, tree.steps.gaps[at], bucket):
+        if is_forbidden(
+            positions, joining.rows, tree.lasts, tree.gap_before, tree.gap_after, tree.steps.gaps[at], bucket
+        ):
             return True
     return False
 

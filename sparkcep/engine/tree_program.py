@@ -157,7 +157,7 @@ class _Layout:
             np.array([self.stores.get(node, -1) for node in nodes], np.int64),
             np.array([self._is_onward(node) for node in nodes], np.bool_),
             np.array(triggers, np.int64), offsets_of(own), flat_of(own),
-            pattern.precedes, np.isin(np.arange(size), pattern.ends), sides[0], sides[1],
+            np.arange(size), pattern.precedes, np.isin(np.arange(size), pattern.ends), sides[0], sides[1],
             self._steps(), offsets_of(places), flat_of(places),
         )  # fmt: skip
         sizes = np.array([len(held) for held in places], np.int64)

@@ -70,6 +70,8 @@ class Tree(NamedTuple):
         The leaves that trigger joins.
     leaf_offsets, leaf_tests : int64[components + 1], int64[t]
         Conditions on a trigger's event alone.
+    lasts : int64[components]
+        The place of the last event of each component.
     before : bool[components, components]
         Whether one component stands before the other in the pattern.
     may_end : bool[components]
@@ -89,6 +91,7 @@ class Tree(NamedTuple):
     triggers: Int64s
     leaf_offsets: Int64s
     leaf_tests: Int64s
+    lasts: Int64s
     before: Bools
     may_end: Bools
     gap_before: Bools

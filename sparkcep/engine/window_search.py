@@ -119,8 +119,11 @@ class WindowSearch(ABC, Generic[Program, Choice]):
         groups = np.searchsorted(self.borders, np.arange(self.rows.count), side="right")
         self.keys = groups * (int(self.rows.classes.max(initial=0)) + 1) + self.rows.classes
         classed = np.flatnonzero(self.rows.classes >= 0)
-        self.by_key = classed[np.argsort(self.keys[classed], kind="stable")]
-        self.buckets = np.unique(self.keys[self.by_key])
+        keys = self.keys[classed]
+        # Few keys are short numbers, which are sorted in linear time.
+        short = keys.astype(np.uint16) if keys.max(initial=0) < 2**16 else keys
+        self.by_key = classed[np.argsort(short, kind="stable")]
+        self.buckets = distinct(self.keys[self.by_key])
         stream = stream_of(self.rows, self.borders, self._ordinals(groups))
         starts = np.zeros(self.rows.count, np.bool_)
         starts[self.borders] = True
@@ -157,8 +160,11 @@ class WindowSearch(ABC, Generic[Program, Choice]):
         """Search with every order of the pattern; order and number what is found."""
         for number, pattern in enumerate(self.program.patterns):
             masks = [self._satisfying(bits) for bits in pattern.bits]
+            for loop in pattern.loops:
+                masks[loop.component] |= self._satisfying(loop.take_bits)
             lists = [self.by_key[mask[self.by_key]] for mask in masks]
-            self.needed += [lists[k] for k in range(pattern.size) if len(pattern.ends) > 1 or k not in pattern.ends]
+            closing = set(pattern.ends) - {loop.component for loop in pattern.loops}
+            self.needed += [lists[k] for k in range(pattern.size) if len(pattern.ends) > 1 or k not in closing]
             positions = self._positions(pattern, lists)
             for chosen, first, last in self._stretches(number, masks):
                 self.find(pattern, chosen, positions, first, last)
@@ -277,8 +283,10 @@ class WindowSearch(ABC, Generic[Program, Choice]):
         """Return the first row that a later match may hold, or that decides about one."""
         count, stream = self.rows.count, self.given.stream
         group_start = int(self.borders[-1]) if len(self.borders) else 0
-        rows = np.unique(np.concatenate([np.empty(0, np.int64), *self.needed]))
-        rows = rows[rows >= group_start]
+        is_needed = np.zeros(count, np.bool_)
+        for listed in self.needed:
+            is_needed[listed] = True
+        rows = group_start + np.flatnonzero(is_needed[group_start:])
         open_from = kernel.first_open(stream, self.given.window, self.matcher.class_counts, rows)
         first = int(rows[open_from]) if open_from < len(rows) else count
         held = self.results.first_row()
@@ -287,6 +295,11 @@ class WindowSearch(ABC, Generic[Program, Choice]):
         if self.results.judges and self.program.base.looks_back:
             first = self.matcher.pools.first_within(stream, min(first, count - 1), group_start)
         return max(first, group_start)
+
+
+def distinct(ascending: Int64s) -> Int64s:
+    """Return each of some numbers once."""
+    return ascending[np.flatnonzero(np.diff(ascending, prepend=-1))]
 
 
 def _doubled(listing: Listing) -> Listing:

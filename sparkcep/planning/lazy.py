@@ -93,34 +93,37 @@ def bound_conditions(order: EventOrder, events: LogicalEvents) -> tuple[BoundCon
     Parameters
     ----------
     order
-        One of the orders of `events`, a pattern without an `obstacle`.
+        One of the orders of `events`, a pattern without an `obstacle` to the plan.
     """
     place = {component.variable: k for k, component in enumerate(order.components)}
+    loops = frozenset(component.variable for component in order.components if component.is_loop)
     found: dict[SlotExpression, frozenset[int]] = {}
     for component in order.components:
         for conjunct in conjuncts(component.begin.slots):
-            tree = _without_guard(_resolved(conjunct, component.variable))
+            tree = _without_guard(_resolved(conjunct, component.variable, loops))
             read = {place[v] for node in nodes(tree) if isinstance(node, Read) for v in node.at.rows.variables or ()}
-            if not _is_implied(tree, events):
+            if not is_implied(tree, events):
                 found[tree] = frozenset(read or {place[component.variable]})
     return tuple((read, tree) for tree, read in found.items())
 
 
-def _resolved(tree: Any, own: int) -> Any:
-    """Return a condition of variable `own` as one on bound events.
+def _resolved(tree: Any, own: int, loops: frozenset[int]) -> Any:
+    """Return a condition of variable `own` as one on bound events; of a loop on its first or last one.
 
-    All its variables have taken their one event when it is tested.
+    All its variables have taken their events when it is tested.
     """
     if isinstance(tree, tuple):
-        return tuple(_resolved(part, own) for part in tree)
+        return tuple(_resolved(part, own, loops) for part in tree)
     if isinstance(tree, Running):
         return ConstantValue(1, BIGINT)
     if isinstance(tree, Read):
-        of = RowSet(frozenset({own})) if tree.at == CURRENT_ROW else tree.at.rows
-        return replace(tree, at=RowReference(of, "last"))
+        if tree.at == CURRENT_ROW:
+            return replace(tree, at=RowReference(RowSet(frozenset({own})), "first" if own in loops else "last"))
+        of = tree.at.rows
+        return replace(tree, at=RowReference(of, tree.at.end if (of.variables or loops) <= loops else "last"))
     if not isinstance(tree, _NODES):
         return tree
-    return replace(tree, **{part.name: _resolved(getattr(tree, part.name), own) for part in fields(tree)})
+    return replace(tree, **{part.name: _resolved(getattr(tree, part.name), own, loops) for part in fields(tree)})
 
 
 def _without_guard(tree: SlotExpression) -> SlotExpression:
@@ -136,7 +139,7 @@ def _is_never(tree: SlotExpression) -> bool:
     return isinstance(tree, Comparison) and tree.operator == "<" and tree.left == tree.right
 
 
-def _is_implied(tree: SlotExpression, events: LogicalEvents) -> bool:
+def is_implied(tree: SlotExpression, events: LogicalEvents) -> bool:
     """Whether events of one class satisfy a condition: they are equal in the columns of its keys."""
     if not (isinstance(tree, Comparison) and tree.operator == "="):
         return False
