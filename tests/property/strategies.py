@@ -150,6 +150,14 @@ def patterns(exclusions: bool = True) -> SearchStrategy[str]:
     return st.one_of(chain, tree, around, chain).filter(lambda text: bool(variables_in(text)))
 
 
+_ROWS = ("A", "B", "C", "B{2}", "(A B){2}", "A ()", "{- B -}", "(B C)")
+
+
+def fixed_patterns() -> SearchStrategy[str]:
+    """Return a strategy for patterns whose matches all have the same number of rows."""
+    return st.lists(st.sampled_from(_ROWS), min_size=1, max_size=3).map(" ".join)
+
+
 def variables_in(pattern: str) -> list[str]:
     """Return the variables of a drawn pattern, in order of first appearance."""
     return list(dict.fromkeys(re.findall(r"\b[A-D]\b", pattern)))
@@ -419,13 +427,15 @@ _WITHIN: SearchStrategy[tuple[Any, bool]] = st.sampled_from(
 
 
 @st.composite
-def cases(draw: DrawFn, dependent: bool = True, partitions: int = 3) -> Case:
+def cases(draw: DrawFn, dependent: bool = True, partitions: int = 3, fixed: bool = False) -> Case:
     """Draw a case; without `dependent` its conditions read the row and its neighbours only.
 
     `partitions` bounds the number of partitions; cases that may fail on their data have three at most.
+    With `fixed`, all matches have the same number of rows, of which one is given, and most may overlap.
     """
-    mode = draw(st.sampled_from(["one", "all", "all omit empty", "all with unmatched", "all show empty"]))
-    pattern = draw(patterns(mode != "all with unmatched"))
+    modes = ["one"] if fixed else ["one", "all", "all omit empty", "all with unmatched", "all show empty"]
+    mode = draw(st.sampled_from(modes))
+    pattern = draw(fixed_patterns() if fixed else patterns(mode != "all with unmatched"))
     primary = variables_in(pattern)
     members = (
         draw(st.lists(st.sampled_from(primary), min_size=1, max_size=2, unique=True)) if draw(st.booleans()) else []
@@ -440,7 +450,7 @@ def cases(draw: DrawFn, dependent: bool = True, partitions: int = 3) -> Case:
         "define": {name: draw(conditions(name, names, dependent)) for name in defined},
         "measures": draw(measures(names)),
         "rows_per_match": mode,
-        "after_match": draw(_skips(names)),
+        "after_match": "to next row" if fixed and draw(st.booleans()) else draw(_skips(names)),
     }
     if members:
         arguments["subset"] = {UNION: members}

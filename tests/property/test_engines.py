@@ -87,6 +87,17 @@ def test_engines_and_splits_agree_with_the_reference(spark: SparkSession) -> Non
     assert judged
 
 
+def test_fixed_patterns_agree_with_the_reference(spark: SparkSession) -> None:
+    """Most of them are served by window functions, too."""
+
+    @settings(BUDGET, max_examples=30 if LONG else 2)
+    @given(st.lists(cases(partitions=PARTITIONS, fixed=True), min_size=8, max_size=10))
+    def run(drawn: list[Case]) -> None:
+        judge(spark, drawn, [])
+
+    _for_the_profile(run)
+
+
 @pytest.mark.parametrize("batch", [1, 3])
 def test_batches_of_spark_agree_with_the_reference(spark: SparkSession, batch: int) -> None:
     @settings(BUDGET, max_examples=3)
