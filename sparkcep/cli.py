@@ -87,7 +87,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--output", metavar="PATH", help="write the result: .parquet, .csv or .json")
     run.add_argument("--overwrite", action="store_true", help="replace what is at --output")
     run.add_argument("--show", metavar="N", type=_count, help=f"print N rows (default {SHOWN}, or 0 with --output)")
-    explain.add_argument("--format", choices=["text", "mermaid"], default="text", help="text, or a flow chart")
+    explain.add_argument(
+        "--format", choices=["text", "mermaid", "html"], default="text", help="text, a flow chart, or a page"
+    )
     demo.add_argument("--output", metavar="FILE", action="append", default=[], help="draw a picture: .html, .png, .svg")
     for command, serve in ((run, _run), (explain, _explain), (demo, _demo)):
         command.add_argument("--master", metavar="URL", help="where Spark runs, such as 'local[4]'")

@@ -1,51 +1,78 @@
-"""Says how a pattern will be matched: as text, or as a mermaid flow chart."""
+"""Says how a pattern will be matched: as text, as a mermaid flow chart, or as a page of HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sparkcep.errors import PlanError
+from sparkcep.explain_page import Step, flow_chart, page, verdict
 from sparkcep.logical.relevant_rows import relevant_conditions
 from sparkcep.logical.slot_text import SlotText
+from sparkcep.planning.windows import rows_fetched
 from sparkcep.syntax.durations import within_text
 
 if TYPE_CHECKING:
     from sparkcep.logical.bound import Condition, LogicalMatch
     from sparkcep.logical.event_bound import EventComponent, EventGap, EventOrder, EventTest, LogicalEvents
+    from sparkcep.logical.slots import RowReference
     from sparkcep.planning.plans import Decision
+    from sparkcep.planning.windows import FixedRows
     from sparkcep.spark.matching import Compiled
     from sparkcep.syntax.event_pattern import EventPattern
 
 
-def explained(match: LogicalMatch, plan: Compiled, form: str) -> str:
+FORMATS = ("text", "mermaid", "html")
+Settings = Mapping[str, str]
+
+
+def explained(match: LogicalMatch, plan: Compiled, form: str, settings: Settings) -> str:
     """Return the explanation of a plan.
+
+    Parameters
+    ----------
+    form
+        "text", "mermaid" or "html".
+    settings
+        Settings of Spark that matter for the plan, by name.
 
     Raises
     ------
     PlanError
-        When `form` is neither "text" nor "mermaid".
+        There is no such form.
     """
-    if form == "text":
-        return "\n".join(_text(match, plan))
-    if form == "mermaid":
-        return "\n".join(_mermaid(match, plan))
-    raise _unknown_format(form)
+    return _formed(form, f"Pattern {match.pattern}", _way(match, plan), plan.decision, _text(match, plan), settings)
 
 
-def explained_events(pattern: EventPattern, events: LogicalEvents, decision: Decision, form: str) -> str:
+def explained_events(
+    pattern: EventPattern, events: LogicalEvents, decision: Decision, form: str, settings: Settings
+) -> str:
     """Return the explanation of the plan of an event pattern; arguments and errors as `explained`."""
-    if form == "text":
-        return "\n".join(_events_text(pattern, events, decision))
-    if form == "mermaid":
-        return "\n".join(_events_mermaid(events, decision))
-    raise _unknown_format(form)
-
-
-def _unknown_format(form: str) -> PlanError:
-    return PlanError(
-        "UNKNOWN_FORMAT", f"there is no format '{form}'", clause="explain", found=form, allowed=["text", "mermaid"]
+    title = str(pattern).split("\n", maxsplit=1)[0]
+    return _formed(
+        form, title, _events_way(events, decision), decision, _events_text(pattern, events, decision), settings
     )
+
+
+def _formed(
+    form: str, title: str, way: Sequence[Step], decision: Decision, lines: list[str], settings: Settings
+) -> str:
+    if form not in FORMATS:
+        raise PlanError(
+            "UNKNOWN_FORMAT", f"there is no format '{form}'", clause="explain", found=form, allowed=list(FORMATS)
+        )
+    if form == "mermaid":
+        return flow_chart(way, decision)
+    lines = [*lines, "Settings that matter:", *(f"   {name} = {value}" for name, value in settings.items())]
+    return "\n".join(lines) if form == "text" else page(title, way, decision, lines)
+
+
+def _engines(decision: Decision) -> list[str]:
+    lines = ["Engines:"]
+    for candidate in decision.candidates:
+        mark = "*" if candidate is decision.chosen else " "
+        lines.append(f" {mark} {candidate.name}: {verdict(candidate, decision)}, {candidate.reason}")
+    return lines
 
 
 def _events_text(pattern: EventPattern, events: LogicalEvents, decision: Decision) -> list[str]:
@@ -55,10 +82,7 @@ def _events_text(pattern: EventPattern, events: LogicalEvents, decision: Decisio
     lines.append(f"Order by: {_listed(key.expression for key in match.order_by)}")
     if events.within is not None:
         lines.append(f"Window of the whole match: {within_text(events.within)}")
-    lines.append("Engines:")
-    for candidate in decision.candidates:
-        mark = "*" if candidate is decision.chosen else " "
-        lines.append(f" {mark} {candidate.name}: {'' if candidate.legal else 'not legal, '}{candidate.reason}")
+    lines += _engines(decision)
     lines.append("Bits, computed by Spark before the shuffle:")
     lines += [f"   {i}: {condition.text or 'always true'}" for i, condition in enumerate(match.conditions)]
     lines.append(_shuffled(events))
@@ -136,18 +160,21 @@ class _TestText:
         return " AND ".join(parts) or "any event"
 
 
-def _events_mermaid(events: LogicalEvents, decision: Decision) -> list[str]:
+def _events_way(events: LogicalEvents, decision: Decision) -> list[Step]:
     match = events.match
+    read = (f"{len(match.hidden)} hidden column(s)", f"mask of {len(match.conditions)} bit(s)", _shuffled(events))
+    return [
+        Step("input", read),
+        _sorted(match, ()),
+        Step(decision.chosen.name, (f"{len(events.orders)} order(s)",), chosen=True),
+        Step("result", ("one row per match", f"{len(match.measures)} measure(s)")),
+    ]
+
+
+def _sorted(match: LogicalMatch, more: tuple[str, ...]) -> Step:
     keys = _listed(f.text for f in match.partition_by) or "one partition"
     order = _listed(key.expression for key in match.order_by)
-    return [
-        "flowchart LR",
-        f'  input["input<br/>{len(match.hidden)} hidden column(s), mask of {len(match.conditions)} bit(s)"]',
-        f'  sorted["exchange by {keys}<br/>sort by {order}<br/>row_number"]',
-        f'  engine["{decision.chosen.name}<br/>{len(events.orders)} order(s)"]',
-        f'  result["one row per match<br/>{len(match.measures)} measure(s)"]',
-        "  input --> sorted --> engine --> result",
-    ]
+    return Step(f"exchange by {keys}", (f"sort by {order}", *more))
 
 
 def _text(match: LogicalMatch, plan: Compiled) -> list[str]:
@@ -157,10 +184,7 @@ def _text(match: LogicalMatch, plan: Compiled) -> list[str]:
     if match.within is not None:
         lines.append(f"{within_text(match.within)}")
     lines.append(f"Rows per match: {match.rows_per_match}; after match: {_skip(match)}")
-    lines.append("Engines:")
-    for candidate in plan.decision.candidates:
-        mark = "*" if candidate is plan.decision.chosen else " "
-        lines.append(f" {mark} {candidate.name}: {'' if candidate.legal else 'not legal, '}{candidate.reason}")
+    lines += _engines(plan.decision)
     lines.append("Conditions:")
     lines += [f"   {_condition(condition)}" for condition in match.conditions]
     lines.append("Computed by Spark before the shuffle:")
@@ -169,6 +193,8 @@ def _text(match: LogicalMatch, plan: Compiled) -> list[str]:
         lines.append("Neighbours, in the window that numbers the rows:")
         lines += [f"   {step.name} = {step.column} {step.shift:+d} row(s)" for step in match.neighbours]
     lines.append("Program:")
+    if plan.fixed is not None:
+        return lines + [f"   {line}" for line in _fixed_rows(match, plan.fixed)]
     program = str(plan.automaton if plan.automaton is not None else plan.program)
     lines += [f"   {line}" for line in program.split("\n")]
     if plan.automaton is None and match.slots is not None:
@@ -177,18 +203,38 @@ def _text(match: LogicalMatch, plan: Compiled) -> list[str]:
     return lines
 
 
-def _mermaid(match: LogicalMatch, plan: Compiled) -> list[str]:
-    chosen = plan.decision.chosen
-    keys = _listed(f.text for f in match.partition_by) or "one partition"
-    order = _listed(key.expression for key in match.order_by)
-    return [
-        "flowchart LR",
-        f'  input["input<br/>{len(match.hidden)} hidden column(s), mask of {len(match.variables)} bit(s)"]',
-        f'  sorted["exchange by {keys}<br/>sort by {order}<br/>row_number, {len(match.neighbours)} neighbour(s)"]',
-        f'  engine["{chosen.name}<br/>{match.pattern}"]',
-        f'  result["{match.rows_per_match} per match<br/>{len(match.measures)} measure(s)"]',
-        "  input --> sorted --> engine --> result",
-    ]
+def _fixed_rows(match: LogicalMatch, rows: FixedRows) -> list[str]:
+    """Tell what each row of a match must satisfy."""
+    operands = match.slots.operands if match.slots is not None else ()
+    told = _KnownRowText(match.variables, operands, {column.name: column.text for column in match.hidden})
+    lines = []
+    for row, (variable, tree) in enumerate(zip(rows.variables, rows.conditions, strict=True)):
+        parts = ["its bit"] if match.conditions[variable].row_only is not None else []
+        parts += [told.of(tree)] if tree is not None else []
+        lines.append(f"row {row}: {match.variables[variable]}: {' AND '.join(parts) or 'always true'}")
+    apart = {
+        "allowed": "every start counts",
+        "none": "conditions exclude that two matches overlap",
+        "neighbours": "of neighbouring starts every other counts",
+    }
+    return [*lines, f"the next match starts {rows.step} row(s) on or later: {apart[rows.overlaps]}"]
+
+
+class _KnownRowText(SlotText):
+    def _at(self, at: RowReference) -> str:
+        return f"row {at.offset}"
+
+
+def _way(match: LogicalMatch, plan: Compiled) -> list[Step]:
+    read = (f"{len(match.hidden)} hidden column(s)", f"mask of {len(match.variables)} bit(s)")
+    if plan.fixed is not None:
+        fetched = f"{rows_fetched(match, plan.fixed)} value(s) of later rows by LEAD"
+        engine = Step(plan.decision.chosen.name, (str(match.pattern), "rows that start a match go on"), chosen=True)
+    else:
+        fetched = f"row_number, {len(match.neighbours)} neighbour(s)"
+        engine = Step(plan.decision.chosen.name, (str(match.pattern),), chosen=True)
+    result = Step("result", (f"{match.rows_per_match} per match", f"{len(match.measures)} measure(s)"))
+    return [Step("input", read), _sorted(match, (fetched,)), engine, result]
 
 
 def _listed(texts: Iterable[str]) -> str:

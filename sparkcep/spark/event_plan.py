@@ -29,6 +29,7 @@ from sparkcep.spark.join_plan import joined_frame
 from sparkcep.spark.matching import always_true, output_rows, plainly_named
 from sparkcep.spark.plan import is_aggregate
 from sparkcep.spark.prepare import Preparation, Prepared, Source, output_columns
+from sparkcep.spark.settings import settings_that_matter
 from sparkcep.spark.types import SparkTypes, measured_units, time_units
 
 OUTPUTS = {
@@ -135,9 +136,10 @@ class EventPlan:
         Parameters
         ----------
         format
-            "text", or "mermaid" for a flow chart of the way of the data.
+            "text", "mermaid" for a flow chart of the way of the data, "html" for a page that stands alone.
         """
-        return explained_events(self._clause.pattern, self.events, self.compiled.decision, format)
+        settings = settings_that_matter(self._source.frame.sparkSession)
+        return explained_events(self._clause.pattern, self.events, self.compiled.decision, format, settings)
 
     def task(self) -> EventTask:
         """Return what workers do with the prepared rows."""

@@ -12,6 +12,7 @@ from sparkcep.planning.plans import Options
 from sparkcep.spark.matching import Compiled, compiled, matched_frame
 from sparkcep.spark.prepare import Source
 from sparkcep.spark.quiet import query_errors_unlogged
+from sparkcep.spark.settings import settings_that_matter
 from sparkcep.spark.types import SparkTypes, quoted
 from sparkcep.syntax.clause import MatchRecognize
 
@@ -56,9 +57,9 @@ class MatchPlan:
         Parameters
         ----------
         format
-            "text", or "mermaid" for a flow chart of the way of the data.
+            "text", "mermaid" for a flow chart of the way of the data, "html" for a page that stands alone.
         """
-        return explained(self.match, self.compiled, format)
+        return explained(self.match, self.compiled, format, settings_that_matter(self._source.frame.sparkSession))
 
 
 def is_aggregate(frame: DataFrame, name: str) -> bool:

@@ -37,7 +37,14 @@ LAW: dict[str, tuple[str, ...]] = {
         "numpy",
         "numba",
     ),
-    "sparkcep.explain": ("sparkcep.errors", "sparkcep.syntax", "sparkcep.logical", "sparkcep.planning"),
+    "sparkcep.explain": (
+        "sparkcep.errors",
+        "sparkcep.syntax",
+        "sparkcep.logical",
+        "sparkcep.planning",
+        "sparkcep.explain_page",
+    ),
+    "sparkcep.explain_page": ("sparkcep.planning",),
     "sparkcep.display": ("sparkcep.errors",),
     "sparkcep.spark": ("sparkcep", "pyspark", "pyarrow", "numpy", "sqlglot"),
 }
