@@ -30,8 +30,8 @@ from sparkcep.engine.slots import Codes
 
 # Rows for which one way is chosen: few enough to follow changes, so many that counts mean something.
 ROWS_PER_CHOICE = 8192
-# Rows that are kept are searched again with the next ones: they are a fifth of all at most.
-NEW_ROWS_PER_KEPT = 4
+# Rows that are kept are searched again with the next ones: they are a seventh of all at most.
+NEW_ROWS_PER_KEPT = 6
 
 Program = TypeVar("Program", bound=BoundProgram)
 Choice = TypeVar("Choice", bound=Hashable)
