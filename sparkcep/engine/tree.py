@@ -115,11 +115,12 @@ class _Search(WindowSearch[TreeProgram, Shape]):
 
     def find(self, pattern: BoundPattern, chosen: Shape, positions: Positions, first: int, last: int) -> None:
         plan = join_plan(pattern, chosen)
-        stores, joining = new_stores(plan.store_sizes, plan.store_keys), new_joining(pattern.size)
+        stores, joining = new_stores(plan.store_sizes, plan.store_keys), new_joining(pattern.size, len(pattern.loops))
         ends, made = np.array([first, last], np.int64), np.zeros(len(plan.nodes), np.int64)
         control, budget = self.control, self.program.search.max_partial_matches
         control[BUCKET], control[kernel.LEVEL], control[kernel.STORED] = 0, -2, 0
         control[kernel.CHECK_AT] = budget
+        control[kernel.LONGEST] = 0
         while True:
             status = kernel.join(
                 plan.tree, self.given, positions, stores, joining, ends, self.matcher.lists, self.listing, self.counts,

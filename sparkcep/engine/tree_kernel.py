@@ -33,6 +33,8 @@ from sparkcep.engine.compiled import compiled, inlined
 from sparkcep.engine.event_tables import Stream, Window, in_window, is_later
 from sparkcep.engine.match_listing import Listing
 from sparkcep.engine.matches import Int64s
+from sparkcep.engine.run_edges import all_bits
+from sparkcep.engine.tree_loops import EVENTS_TAKEN, bind_item, store_item, sweep_items, write_with_loops
 from sparkcep.engine.tree_stores import (
     FIRST,
     HEAD,
@@ -52,9 +54,9 @@ from sparkcep.engine.tree_tables import FOLLOWS, PRECEDES, Joining, Tree
 
 # Besides what all searches count: the level of the join under way (−1: none, −2: bucket not entered), the row
 # that triggers, partial matches stored, how many may be before they are counted, the store that was last put into,
-# or that has no room.
-LEVEL, ROW, STORED, CHECK_AT, CROWDED = range(SHARED_CONTROL, SHARED_CONTROL + 5)
-CONTROL_SIZE = SHARED_CONTROL + 5
+# or that has no room, the events of the longest item of a loop.
+LEVEL, ROW, STORED, CHECK_AT, CROWDED, LONGEST = range(SHARED_CONTROL, SHARED_CONTROL + 6)
+CONTROL_SIZE = SHARED_CONTROL + 6
 DONE, FULL, CROWDED_STORE, UNCOUNTED = range(4)
 
 
@@ -94,46 +96,39 @@ def join(
             level = control[LEVEL]
             if control[STORED] > control[CHECK_AT]:
                 return UNCOUNTED
-            if lists and not has_room(listing, control, tree.components):
+            if lists and not has_room(listing, control, _most_events(tree, control)):
                 return FULL
-            if level < 0:
-                leaf = _next_trigger(tree, given, positions, stores, joining, control)
-                if leaf < 0:
-                    break
-                if not _leaf_fits(tree, given, joining, leaf, control):
-                    continue
-                made[leaf] += 1
-                if root == 0:
-                    _put(tree, given, joining, lists, listing, counts, bucket, control)
-                else:
-                    _rise(tree, given, positions, stores, joining, bucket, leaf, control[ROW], control)
-                continue
-            step = joining.step[level]
-            node = tree.steps.made[step]
-            if node == root and not lists and tree.steps.is_free[step]:
-                found = joining.end[level] - joining.next[level]
-                counts[bucket] += found
-                made[node] += found
-                control[LEVEL] -= 1
-                continue
-            if tree.store[node] >= 0 and is_full(stores, tree.store[node]):
-                control[CROWDED] = tree.store[node]
+            if _is_crowded(tree, stores, joining, level, control):
                 return CROWDED_STORE
-            first = _next_candidate(tree, given, positions, stores, joining, step, level, control[ROW])
-            if first < 0:
-                control[LEVEL] -= 1
-                continue
-            if not _fits(tree, given, positions, joining, bucket, step, first, control):
-                continue
+            events = 1
+            if level < 0:
+                node = _next_trigger(tree, given, positions, stores, joining, control)
+                if node < 0:
+                    break
+                first = control[ROW]
+                if not _leaf_fits(tree, given, positions, stores, joining, bucket, node, control):
+                    continue
+            else:
+                node = tree.steps.made[joining.step[level]]
+                if node == root and not lists and tree.steps.is_free[joining.step[level]]:
+                    _count(joining, level, node, bucket, counts, made, control)
+                    continue
+                first = _next_candidate(tree, given, positions, stores, joining, level, control[ROW])
+                if first < 0:
+                    control[LEVEL] -= 1
+                    continue
+                if not _fits(tree, given, positions, joining, bucket, joining.step[level], control):
+                    continue
+                first, events = min(first, joining.first[level]), joining.events[level] + 1
             made[node] += 1
-            if node == root:
-                _put(tree, given, joining, lists, listing, counts, bucket, control)
-                continue
-            first = min(first, joining.first[level])
             if tree.store[node] >= 0:
-                _store(tree, positions, stores, joining, node, first, control)
-            if tree.up[node] >= 0 and (control[ROW] >= ends[0] or tree.onward[node]):
-                _rise(tree, given, positions, stores, joining, bucket, node, first, control)
+                _store(tree, positions, stores, joining, node, first, events, control)
+            if not _is_long_enough(tree, node, events) or (control[ROW] < ends[0] and not tree.onward[node]):
+                continue
+            if node == root:
+                _put(tree, given, stores, joining, lists, listing, counts, bucket, control)
+            elif tree.up[node] >= 0:
+                _rise(tree, given, positions, stores, joining, bucket, tree.up[node], first, control)
         control[BUCKET] += 1
         control[LEVEL] = -2
     return DONE
@@ -162,7 +157,7 @@ def _enter(
     for at in range(tree.triggers.shape[0]):
         leaf = tree.triggers[at]
         low, high = positions.offsets[leaf, bucket], positions.offsets[leaf, bucket + 1]
-        if tree.onward[leaf]:
+        if tree.onward[leaf] or tree.loop_of[leaf] >= 0:
             low = first_in_window(given, positions.rows, low, high, origin)
         else:
             low = first_above(positions.rows, low, high, ends[0] - 1)
@@ -187,15 +182,28 @@ def _next_trigger(
     joining.cursor[chosen] += 1
     control[ROW] = earliest
     for store in range(stores.taken.shape[0]):
-        if stores.taken[store] >= stores.sweep_at[store]:
+        if stores.taken[store] < stores.sweep_at[store]:
+            continue
+        if tree.place_offsets[store] == tree.place_offsets[store + 1]:
+            control[STORED] -= sweep_items(tree, given, stores, store, earliest)
+        else:
             control[STORED] -= sweep(stores, given.stream, given.window, store, earliest)
     return tree.triggers[chosen]
 
 
 @inlined
-def _leaf_fits(tree: Tree, given: Rows, joining: Joining, leaf: int, control: Int64s) -> bool:
-    """Bind the event of a trigger, and tell whether what is asked of it alone holds."""
-    joining.rows[leaf] = control[ROW]
+def _leaf_fits(
+    tree: Tree, given: Rows, positions: Positions, stores: Stores, joining: Joining, bucket: int, leaf: int,
+    control: Int64s,
+) -> bool:  # fmt: skip
+    """Bind the event of a trigger, and tell whether what is asked of it alone holds; make items of a loop longer."""
+    row, loop = control[ROW], tree.loop_of[leaf]
+    if loop >= 0:
+        if all_bits(given.stream.conditions, row, tree.loops.take_bits, loop):
+            _rise(tree, given, positions, stores, joining, bucket, tree.loops.longer[loop], row, control)
+        if not all_bits(given.stream.conditions, row, tree.loops.begin_bits, loop):
+            return False
+    joining.rows[leaf], joining.rows[tree.lasts[leaf]] = row, row
     for at in range(tree.leaf_offsets[leaf], tree.leaf_offsets[leaf + 1]):
         if not is_true(given, joining.rows, tree.leaf_tests[at]):
             return False
@@ -207,17 +215,18 @@ def _leaf_fits(tree: Tree, given: Rows, joining: Joining, leaf: int, control: In
 
 @inlined
 def _rise(
-    tree: Tree, given: Rows, positions: Positions, stores: Stores, joining: Joining, bucket: int, node: int,
+    tree: Tree, given: Rows, positions: Positions, stores: Stores, joining: Joining, bucket: int, step: int,
     first: int, control: Int64s,
 ) -> None:  # fmt: skip
     """Begin the join that a partial match triggers: find its candidates."""
-    level, step = control[LEVEL] + 1, tree.up[node]
-    joining.step[level], joining.first[level] = step, first
+    level = control[LEVEL] + 1
+    joining.step[level], joining.first[level], joining.events[level] = step, first, 0
     control[LEVEL] = level
-    if tree.steps.partner[step] < tree.components:
+    partner = tree.steps.partner[step]
+    if partner < tree.components and tree.loop_of[partner] < 0:
         _leaf_candidates(tree, given, positions, joining, bucket, step, level, first, control[ROW])
         return
-    store = tree.store[tree.steps.partner[step]]
+    store = tree.store[partner]
     source, column = tree.steps.sources[step, 0], tree.steps.sources[step, 1]
     if source < 0:
         upper = first if tree.steps.is_ordered[step] else control[ROW]
@@ -262,10 +271,13 @@ def _leaf_candidates(
 
 @inlined
 def _next_candidate(
-    tree: Tree, given: Rows, positions: Positions, stores: Stores, joining: Joining, step: int, level: int, row: int
+    tree: Tree, given: Rows, positions: Positions, stores: Stores, joining: Joining, level: int, row: int
 ) -> int:
     """Bind the next candidate; return its first row, −1 if there is none."""
+    step = joining.step[level]
     partner = tree.steps.partner[step]
+    if partner < tree.components and tree.loop_of[partner] >= 0:
+        return _next_item(tree, given, stores, joining, level, row)
     if partner < tree.components:
         if joining.next[level] >= joining.end[level]:
             return -1
@@ -301,11 +313,79 @@ def _next_candidate(
 
 
 @inlined
+def _next_item(tree: Tree, given: Rows, stores: Stores, joining: Joining, level: int, row: int) -> int:
+    """Bind the next item of a loop that may be left, or, to make it longer, that may go on; return its first row."""
+    step = joining.step[level]
+    partner = tree.steps.partner[step]
+    loop, store, goes_on = tree.loop_of[partner], tree.store[partner], tree.steps.made[step] == partner
+    while joining.next[level] < joining.end[level]:
+        item = joining.next[level]
+        joining.next[level] += 1
+        at = stores.base[store] + item * stores.width[store]
+        first, events = stores.items[at + FIRST], stores.items[at + EVENTS_TAKEN]
+        if not in_window(given.stream, given.window, first, row):
+            continue
+        if goes_on and (tree.loops.most[loop] < 0 or events < tree.loops.most[loop]):
+            bind_item(tree, stores, joining, loop, item, row)
+            joining.events[level] = events
+            return first
+        if not goes_on and events >= tree.loops.least[loop]:
+            bind_item(tree, stores, joining, loop, item, -1)
+            return first
+    return -1
+
+
+@inlined
+def _is_long_enough(tree: Tree, node: int, events: int) -> bool:
+    """Tell whether what was made may be left: loops may need more events."""
+    return node >= tree.components or tree.loop_of[node] < 0 or events >= tree.loops.least[tree.loop_of[node]]
+
+
+@inlined
+def _most_events(tree: Tree, control: Int64s) -> int:
+    """Return how many events the next match may have at most."""
+    return tree.components + tree.loops.component.shape[0] * control[LONGEST]
+
+
+@inlined
+def _is_crowded(tree: Tree, stores: Stores, joining: Joining, level: int, control: Int64s) -> bool:
+    """Tell whether a store lacks room for what may be made next."""
+    if level >= 0:
+        store = tree.store[tree.steps.made[joining.step[level]]]
+        if store >= 0 and is_full(stores, store):
+            control[CROWDED] = store
+            return True
+        return False
+    for loop in range(tree.loops.component.shape[0]):
+        store = tree.store[tree.loops.component[loop]]
+        if is_full(stores, store):
+            control[CROWDED] = store
+            return True
+    return False
+
+
+@inlined
+def _count(joining: Joining, level: int, node: int, bucket: int, counts: Int64s, made: Int64s, control: Int64s) -> None:
+    """Count all candidates at once: nothing is left to be tested."""
+    found = joining.end[level] - joining.next[level]
+    counts[bucket] += found
+    made[node] += found
+    control[LEVEL] -= 1
+
+
+@inlined
 def _store(
-    tree: Tree, positions: Positions, stores: Stores, joining: Joining, node: int, first: int, control: Int64s
-) -> None:
+    tree: Tree, positions: Positions, stores: Stores, joining: Joining, node: int, first: int, events: int,
+    control: Int64s,
+) -> None:  # fmt: skip
     """Store the partial match that is bound, unless nothing can be equal to its value."""
     store = tree.store[node]
+    control[CROWDED] = store
+    if node < tree.components:
+        store_item(tree, stores, joining, tree.loop_of[node], first, control[ROW], events)
+        control[STORED] += 1
+        control[LONGEST] = max(control[LONGEST], events)
+        return
     key = np.int64(0)
     if stores.key_place[store] >= 0:
         row = joining.rows[stores.key_place[store]]
@@ -317,16 +397,17 @@ def _store(
     for place in range(begin, tree.place_offsets[store + 1]):
         stores.items[at + HEAD + place - begin] = joining.rows[tree.places[place]]
     control[STORED] += 1
-    control[CROWDED] = store
 
 
 @inlined
 def _put(
-    tree: Tree, given: Rows, joining: Joining, lists: bool, listing: Listing, counts: Int64s, bucket: int,
-    control: Int64s,
+    tree: Tree, given: Rows, stores: Stores, joining: Joining, lists: bool, listing: Listing, counts: Int64s,
+    bucket: int, control: Int64s,
 ) -> None:  # fmt: skip
     """List or count the match that is bound."""
-    if lists:
+    if lists and tree.loops.component.shape[0]:
+        write_with_loops(tree, given, stores, joining.rows, control[ROW], listing, control)
+    elif lists:
         write_match(given.stream, joining.rows, tree.components, tree.first, tree.order, control[ROW], listing, control)
     else:
         counts[bucket] += 1
@@ -337,9 +418,8 @@ def _put(
 
 @inlined
 def _fits(
-    tree: Tree, given: Rows, positions: Positions, joining: Joining, bucket: int, step: int, first: int,
-    control: Int64s,
-) -> bool:  # fmt: skip
+    tree: Tree, given: Rows, positions: Positions, joining: Joining, bucket: int, step: int, control: Int64s
+) -> bool:
     """Tell whether a candidate goes with what triggered the join."""
     return (
         _are_in_place(tree, given, joining, step)

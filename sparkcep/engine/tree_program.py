@@ -13,13 +13,15 @@ from sparkcep.engine.bound_program import (
     BoundPattern,
     BoundProgram,
     Side,
+    Takes,
     compile_bound,
     flat_of,
     offsets_of,
 )
 from sparkcep.engine.matches import Int64s
 from sparkcep.engine.runs_program import RunsProgram
-from sparkcep.engine.tree_tables import APART, FOLLOWS, PRECEDES, Steps, Tree
+from sparkcep.engine.tree_loops import ITEM_FIELDS
+from sparkcep.engine.tree_tables import APART, FOLLOWS, PRECEDES, Loops, Steps, Tree
 
 if TYPE_CHECKING:
     from sparkcep.logical.event_bound import LogicalEvents
@@ -44,10 +46,14 @@ class TreeProgram(BoundProgram):
 
 
 def compile_tree(
-    events: LogicalEvents, base: RunsProgram, conditions: BoundConditions, choosers: Sequence[TreeChooser]
+    events: LogicalEvents,
+    base: RunsProgram,
+    conditions: BoundConditions,
+    choosers: Sequence[TreeChooser],
+    takes: Takes | None = None,
 ) -> TreeProgram:
     """Compile a pattern that the `tree` engine may serve; see `compile_bound`."""
-    bound = compile_bound(events, base, conditions)
+    bound = compile_bound(events, base, conditions, takes)
     return TreeProgram(bound.base, bound.patterns, bound.code, bound.constants, bound.registers, tuple(choosers))
 
 
@@ -62,7 +68,7 @@ class JoinPlan:
     nodes
         The components of each node: leaves first, then each node behind its parts.
     store_sizes : int64[s]
-        Components of each store.
+        Fields of each store.
     store_keys : int64[s, 2]
         Component and column that a store is looked up by; −1: nothing.
     store_nodes
@@ -99,10 +105,13 @@ class _Layout:
         self.nodes = [frozenset({component}) for component in range(pattern.size)]
         self.parts: dict[int, tuple[int, int]] = {}
         self._add(shape)
+        self.loops = {loop.component: loop for loop in pattern.loops}
         self.steps = list(self._joins())
         self.up = {step.trigger: i for i, step in enumerate(self.steps)}
+        self.longer = {component: len(self.steps) + i for i, component in enumerate(self.loops)}
+        self.steps += [_Step(component, component, component, None) for component in self.loops]
         inner = [step.partner for step in self.steps if step.partner >= pattern.size]
-        self.stores = {node: i for i, node in enumerate(inner)}
+        self.stores = {node: i for i, node in enumerate([*inner, *self.loops])}
 
     def _add(self, shape: Shape) -> int:
         if isinstance(shape, int):
@@ -144,24 +153,46 @@ class _Layout:
             if step.partner in self.stores and step.equality is not None:
                 _, _, side = step.equality
                 keys[self.stores[step.partner]] = side.component, self._column(side)
-        places = [sorted(self.nodes[node]) for node in self.stores]
+        places = [self._places(node) for node in self.stores]
+        lasts = [self.loops[k].last if k in self.loops else k for k in range(size)]
+        numbers = {component: i for i, component in enumerate(self.loops)}
         sides = np.zeros((2, len(pattern.gaps), size), np.bool_)
         for g, (before, after) in enumerate(pattern.gaps):
             sides[0, g, sorted(before)] = True
             sides[1, g, sorted(after)] = True
         own = self._tests(range(size))
-        triggers = [leaf for leaf in range(size) if leaf in self.up or size == 1]
+        triggers = [leaf for leaf in range(size) if leaf in self.up or leaf in self.loops or size == 1]
         tree = Tree(
             size, pattern.first, pattern.number,
             np.array([self.up.get(node, -1) for node in nodes], np.int64),
             np.array([self.stores.get(node, -1) for node in nodes], np.int64),
             np.array([self._is_onward(node) for node in nodes], np.bool_),
             np.array(triggers, np.int64), offsets_of(own), flat_of(own),
-            np.arange(size), pattern.precedes, np.isin(np.arange(size), pattern.ends), sides[0], sides[1],
+            np.array(lasts, np.int64), np.array([numbers.get(k, -1) for k in range(size)], np.int64), self._loops(),
+            pattern.precedes, np.isin(np.arange(size), pattern.ends), sides[0], sides[1],
             self._steps(), offsets_of(places), flat_of(places),
         )  # fmt: skip
-        sizes = np.array([len(held) for held in places], np.int64)
+        sizes = np.array([len(held) or ITEM_FIELDS for held in places], np.int64)
         return JoinPlan(tree, tuple(self.nodes), sizes, keys, tuple(self.stores))
+
+    def _places(self, node: int) -> list[int]:
+        """Return the places of bound rows that a store holds; items of loops have fields of their own."""
+        if node in self.loops:
+            return []
+        held = sorted(self.nodes[node])
+        return held + [self.loops[k].last + more for k in held if k in self.loops for more in (0, 2)]
+
+    def _loops(self) -> Loops:
+        loops, words = self.loops.values(), self.pattern.bits.shape[1]
+        begin = [self.pattern.bits[loop.component] for loop in loops]
+        return Loops(
+            np.array(list(self.loops), np.int64),
+            np.array([loop.least for loop in loops], np.int64),
+            np.array([loop.most for loop in loops], np.int64),
+            np.array(list(self.longer.values()), np.int64),
+            np.array(begin, np.uint64).reshape(-1, words),
+            np.array([loop.take_bits for loop in loops], np.uint64).reshape(-1, words),
+        )
 
     def _is_onward(self, node: int) -> bool:
         """Whether what a node makes is part of something that is stored further up."""
@@ -181,9 +212,11 @@ class _Layout:
         tests, sources, lists, pairs = [], [], [], []
         for step in self.steps:
             asked = self._tests([step.made])[0]
-            if step.partner < size:
+            if step.made == step.partner:
+                asked = list(self.loops[step.made].takes)
+            elif step.partner < size and step.partner not in self.loops:
                 asked = self._tests([step.partner])[0] + asked
-            lists.append(step.partner if step.partner < size else -1)
+            lists.append(step.partner if step.partner < size and step.partner not in self.loops else -1)
             sources.append((-1, -1))
             if step.equality is not None:
                 test, side, looked_up = step.equality
@@ -198,7 +231,7 @@ class _Layout:
         )
         gaps = self._by_step((self._lowest(before | after), g) for g, (before, after) in enumerate(pattern.gaps))
         free = [not any(asked) for asked in zip(tests, windows, gaps, pairs, strict=True)]
-        is_free = [nothing and step.partner < size for nothing, step in zip(free, self.steps, strict=True)]
+        is_free = [nothing and at >= 0 for nothing, at in zip(free, lists, strict=True)]
         return Steps(
             np.array([step.made for step in self.steps], np.int64),
             np.array([step.partner for step in self.steps], np.int64),
@@ -216,7 +249,7 @@ class _Layout:
     def _pairs(self, step: _Step) -> Iterator[tuple[int, int, int]]:
         """Yield how events of both parts must stand, unless all of the other part stands before this one."""
         own, others, precedes = self.nodes[step.trigger], self.nodes[step.partner], self.pattern.precedes
-        if all(precedes[other, one] for other in others for one in own):
+        if step.made == step.partner or all(precedes[other, one] for other in others for one in own):
             return
         for other in sorted(others):
             for one in sorted(own):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparkcep.engine.matches import Bools, Int64s
+from sparkcep.engine.matches import Bools, Int64s, UInt64s
 
 # How an event of one part must stand to one of the other part.
 PRECEDES, FOLLOWS, APART = range(3)
@@ -53,6 +53,30 @@ class Steps(NamedTuple):
     gaps: Int64s
 
 
+class Loops(NamedTuple):
+    """Components that take several events: their items are sequences of rows, each behind the item it goes on from.
+
+    Among the bound rows, the place of a loop's last event is followed by that of the one before it, and by that of
+    the number of its item.
+
+    Attributes
+    ----------
+    component, least, most : int64[l]
+        The component, and how many events it takes; most −1: no end.
+    longer : int64[l]
+        The step that makes items longer.
+    begin_bits, take_bits : uint64[l, words]
+        Row conditions of the first event, and of later ones.
+    """
+
+    component: Int64s
+    least: Int64s
+    most: Int64s
+    longer: Int64s
+    begin_bits: UInt64s
+    take_bits: UInt64s
+
+
 class Tree(NamedTuple):
     """A join tree: its leaves are the components, from 0 on, its inner nodes follow, each behind its parts.
 
@@ -72,6 +96,10 @@ class Tree(NamedTuple):
         Conditions on a trigger's event alone.
     lasts : int64[components]
         The place of the last event of each component.
+    loop_of : int64[components]
+        The number of the loop, −1 for a single event.
+    loops
+        Loops.
     before : bool[components, components]
         Whether one component stands before the other in the pattern.
     may_end : bool[components]
@@ -79,7 +107,7 @@ class Tree(NamedTuple):
     gap_before, gap_after : bool[g, components]
         Components before and after each negation.
     place_offsets, places : int64[stores + 1], int64[p]
-        The components of each store.
+        The places of bound rows that each store holds; none for a loop.
     """
 
     components: int
@@ -92,6 +120,8 @@ class Tree(NamedTuple):
     leaf_offsets: Int64s
     leaf_tests: Int64s
     lasts: Int64s
+    loop_of: Int64s
+    loops: Loops
     before: Bools
     may_end: Bools
     gap_before: Bools
@@ -106,12 +136,13 @@ class Joining(NamedTuple):
 
     Attributes
     ----------
-    rows : int64[components]
-        Bound rows.
-    cursor, limit : int64[t]
+    rows : int64[components + 3 · loops]
+        Bound rows; of loops the first, the last and the one before, and the number of the item.
+    cursor, limit : int64[levels]
         The next event of each trigger, and the end of those in the stretch.
-    step, next, end, first : int64[components]
-        Per level: the join, its next candidate, the end of them, the first row of what triggered it.
+    step, next, end, first, events : int64[levels]
+        Per level: the join, its next candidate, the end of them, the first row of what triggered it; events of
+        the candidate, if it is a loop.
     """
 
     rows: Int64s
@@ -121,9 +152,11 @@ class Joining(NamedTuple):
     next: Int64s
     end: Int64s
     first: Int64s
+    events: Int64s
 
 
-def new_joining(components: int) -> Joining:
-    """Return room for the search with so many components."""
-    whole = [np.zeros(components, np.int64) for _ in range(7)]
-    return Joining(whole[0], whole[1], whole[2], whole[3], whole[4], whole[5], whole[6])
+def new_joining(components: int, loops: int) -> Joining:
+    """Return room for the search with so many components, of which so many are loops."""
+    levels = [np.zeros(components + loops, np.int64) for _ in range(7)]
+    rows = np.zeros(components + 3 * loops, np.int64)
+    return Joining(rows, levels[0], levels[1], levels[2], levels[3], levels[4], levels[5], levels[6])

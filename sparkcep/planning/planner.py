@@ -13,7 +13,7 @@ from sparkcep.planning.lazy import estimates_of, named_statistics, obstacle
 from sparkcep.planning.orders import LeftDeep, greedy_order
 from sparkcep.planning.plans import Candidate, Decision, Options, PlanName
 from sparkcep.planning.statistics import Estimates, Statistics
-from sparkcep.planning.trees import planned_tree
+from sparkcep.planning.trees import planned_tree, tree_obstacle
 from sparkcep.planning.windows import FixedRows, rows_fetched
 
 BINDING_IN_ANY_ORDER: tuple[PlanName, ...] = ("ordered", "tree", "join")
@@ -96,12 +96,19 @@ def choose_for_events(
     names: tuple[PlanName, ...] = ("sweep", "backtrack", "window")
     others = tuple(Candidate(name, None, "it finds row patterns, and this is an event pattern") for name in names)
     statistics = named_statistics(options.stats or Statistics(), events)
-    reason = _graph_wanted(events, sampled) or obstacle(events)
-    if reason is not None:
-        unfit = tuple(Candidate(name, None, reason) for name in BINDING_IN_ANY_ORDER)
+    wanted = _graph_wanted(events, sampled)
+    reason, of_trees = wanted or obstacle(events), wanted or tree_obstacle(events)
+    if of_trees is not None:
+        reasons: dict[PlanName, str] = dict.fromkeys(BINDING_IN_ANY_ORDER, reason or of_trees) | {"tree": of_trees}
+        unfit = tuple(Candidate(name, None, why) for name, why in reasons.items())
         return EventDecision(_decided((_runs(None, options.merge_runs), *unfit), others, options), ())
     estimates = tuple(estimates_of(order, events, statistics) for order in events.orders)
     known = all(name in statistics.rates for each in estimates for name in each.variables)
+    if reason is not None:
+        # Nothing is known of how many partial matches a loop makes in `runs`, where equal ones are merged.
+        unfit = tuple(Candidate(name, None, reason) for name in BINDING_IN_ANY_ORDER if name != "tree")
+        candidates = (_runs(None, options.merge_runs), _tree(events, estimates, None), *unfit)
+        return EventDecision(_decided(candidates, others, options), estimates)
     candidates = (
         _runs(estimates if known else None, options.merge_runs),
         _ordered(estimates, known),

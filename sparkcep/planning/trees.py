@@ -9,6 +9,10 @@ negation is one more selectivity between its neighbours. Of two events put into 
 window, thrown in independently, e^(−n g) of the pairs at distance g have none between them. Over all
 distances that makes 2 (n − 1 + e^(−n)) / n²: 1 without witnesses, about 2 / n with many.
 
+*Loops.* A leaf that takes several events has as partial matches all sequences of them. If the share s of pairs of
+events may follow each other, n events have C(n, k) sequences of length k, and s^(k−1) of them are left: all
+together ((1 + s)^n − 1) / s. That is what such a leaf counts as, in place of its n events.
+
 *AND.* Without an order of the pattern leaves stand in the greedy order, the rare and selective first.
 
 *OR and optional parts.* A pattern is the union of its orders; each has its own tree.
@@ -18,16 +22,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from sparkcep.logical.event_bound import EventOrder
+from sparkcep.logical.event_bound import EventComponent, EventOrder, LogicalEvents
+from sparkcep.logical.slots import CURRENT_ROW, Read, Running, SlotExpression, conjuncts, nodes
 from sparkcep.planning.join_trees import JoinTree, PlannedTree, cheapest_tree
+from sparkcep.planning.lazy import is_implied, obstacle
 from sparkcep.planning.orders import greedy_order
-from sparkcep.planning.statistics import Estimates, Statistics
+from sparkcep.planning.statistics import Estimates, Statistics, rule_of_thumb
 
 # A component, or both parts of an inner node.
 Shape: TypeAlias = "int | tuple[Shape, Shape]"
+_MOST_SEQUENCES = 1e30
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,39 @@ def _pairs(tree: JoinTree, estimates: Estimates) -> float:
 
 
 @dataclass(frozen=True, slots=True)
+class Loop:
+    """A component that takes several events.
+
+    Attributes
+    ----------
+    component, least, most
+        The component, and how many events it takes; most None: no end.
+    share
+        The share of pairs of events that may follow each other.
+    """
+
+    component: int
+    least: int
+    most: int | None
+    share: float
+
+    def sequences(self, rate: float) -> float:
+        """Return how many sequences of events there are in a window with so many events, at most 10^30.
+
+        Examples
+        --------
+        >>> Loop(0, 1, None, 1.0).sequences(4), Loop(0, 2, 2, 0.5).sequences(4)
+        (15.0, 3.0)
+        """
+        total, left, length = 0.0, float(rate), 1
+        while left > 0 and total < _MOST_SEQUENCES and (self.most is None or length <= self.most):
+            total += left if length >= self.least else 0.0
+            left *= self.share * (rate - length) / (length + 1)
+            length += 1
+        return min(total, _MOST_SEQUENCES)
+
+
+@dataclass(frozen=True, slots=True)
 class TreeChooser:
     """Chooses the tree by which components are joined, by how many events each may take per window.
 
@@ -90,11 +130,14 @@ class TreeChooser:
         Whether the components stand in one order.
     negations
         The component before and the one behind each negation that its neighbours decide.
+    loops
+        Components that take several events.
     """
 
     estimates: Estimates
     is_sequential: bool
     negations: tuple[tuple[int, int], ...]
+    loops: tuple[Loop, ...] = ()
 
     def __call__(self, rates: Sequence[float], witnesses: Sequence[float]) -> Shape:
         """Return a tree over places of components.
@@ -108,7 +151,10 @@ class TreeChooser:
 
     def planned(self, rates: Sequence[float], witnesses: Sequence[float]) -> LinedUpTree:
         """Return the tree with its costs."""
-        given = self._with_negations(self.estimates.with_rates(rates), witnesses)
+        counted = list(rates)
+        for loop in self.loops:
+            counted[loop.component] = loop.sequences(rates[loop.component])
+        given = self._with_negations(self.estimates.with_rates(counted), witnesses)
         leaves = tuple(range(len(rates))) if self.is_sequential else greedy_order(given).order
         lined_up = given.arranged(leaves)
         return LinedUpTree(leaves, cheapest_tree(lined_up), lined_up)
@@ -143,7 +189,75 @@ def planned_tree(
 def tree_chooser(order: EventOrder, estimates: Estimates) -> TreeChooser:
     """Return what chooses the tree of an order with these selectivities."""
     decided = [gap for gap in order.gaps if gap.is_decided_by_place]
-    return TreeChooser(estimates, order.is_sequential, tuple((max(gap.before), min(gap.after)) for gap in decided))
+    loops = [
+        Loop(k, component.least, component.most, math.prod(map(rule_of_thumb, conjuncts(component.take.slots))))
+        for k, component in enumerate(order.components)
+        if component.is_loop
+    ]
+    negations = tuple((max(gap.before), min(gap.after)) for gap in decided)
+    return TreeChooser(estimates, order.is_sequential, negations, tuple(loops))
+
+
+def tree_obstacle(events: LogicalEvents) -> str | None:
+    """Return why a pattern may not be joined by a tree, None if it may: as `obstacle` does, but for loops."""
+    for order in events.orders:
+        loops = [component for component in order.components if component.is_loop]
+        variables = frozenset(component.variable for component in loops)
+        if loops and not order.is_sequential:
+            return f"{events.variables[loops[0].variable].label} takes several events, and parts interleave"
+        for component in loops:
+            reason = _loop_obstacle(component, events)
+            if reason is not None:
+                return reason
+        for component in order.components:
+            counted = (node.rows.variables for node in nodes(component.begin.slots) if isinstance(node, Running))
+            if any(of is None or of & variables for of in counted):
+                return f"the condition of {events.variables[component.variable].label} aggregates"
+    return obstacle(replace(events, orders=tuple(map(_of_single_events, events.orders))))
+
+
+def _loop_obstacle(loop: EventComponent, events: LogicalEvents) -> str | None:
+    label = events.variables[loop.variable].label
+    if loop.until is not None:
+        return f"UNTIL ends {label}"
+    if loop.leave is not None:
+        return f"a condition decides whether {label} may be left"
+    if loop.within is not None:
+        return f"{label} has a window of its own"
+    for tree in conjuncts(loop.take.slots):
+        for node in nodes(tree):
+            if isinstance(node, Running):
+                return f"the condition of {label} aggregates"
+            is_read = isinstance(node, Read) and node.at != CURRENT_ROW
+            if is_read and not is_implied(tree, events) and not _is_own(node, loop.variable):
+                return f"each event of {label} is compared with other variables"
+    return None
+
+
+def _is_own(read: SlotExpression, variable: int) -> bool:
+    return isinstance(read, Read) and read.at.rows.variables == frozenset({variable}) and not read.at.offset
+
+
+def _of_single_events(order: EventOrder) -> EventOrder:
+    single = [
+        replace(component, least=1, most=1, is_loop=False, take=component.begin) for component in order.components
+    ]
+    return replace(order, components=tuple(single))
+
+
+def loop_takes(order: EventOrder, events: LogicalEvents) -> dict[int, list[SlotExpression]]:
+    """Return, by component, the conditions on every event of a loop but the first.
+
+    Parameters
+    ----------
+    order
+        One of the orders of `events`, a pattern without a `tree_obstacle`.
+    """
+    return {
+        k: [tree for tree in conjuncts(component.take.slots) if not is_implied(tree, events)]
+        for k, component in enumerate(order.components)
+        if component.is_loop
+    }
 
 
 def share_without_witness(rate: float) -> float:

@@ -12,7 +12,7 @@ from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.planning.lazy import GreedyChooser, bound_conditions
 from sparkcep.planning.plans import PlanName
 from sparkcep.planning.statistics import Estimates
-from sparkcep.planning.trees import tree_chooser
+from sparkcep.planning.trees import loop_takes, tree_chooser
 
 
 def program_for(
@@ -34,4 +34,5 @@ def tree_program(events: LogicalEvents, base: RunsProgram, estimates: Sequence[E
     """Compile a pattern for the `tree` engine; `base` is the same pattern for `runs`."""
     conditions = [bound_conditions(order, events) for order in events.orders]
     choosers = [tree_chooser(order, each) for order, each in zip(events.orders, estimates, strict=True)]
-    return compile_tree(events, base, conditions, choosers)
+    takes = [loop_takes(order, events) for order in events.orders]
+    return compile_tree(events, base, conditions, choosers, takes)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
-from sparkcep.engine.events import COUNT, NON_OVERLAPPING, ONE_PER_START, BudgetExceeded, EventSearch, TimeUnits
+from sparkcep.engine.events import (
+    COUNT,
+    NON_OVERLAPPING,
+    ONE_PER_START,
+    BudgetExceeded,
+    EventRows,
+    EventSearch,
+    TimeUnits,
+)
 from sparkcep.engine.runs import RunsMatcher
 from sparkcep.engine.runs_program import compile_runs
 from sparkcep.engine.tree import TreeMatcher
@@ -18,9 +27,10 @@ from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.logical.slots import BIGINT, DOUBLE, Logic, Operand
 from sparkcep.planning.lazy import bound_conditions, estimates_of
 from sparkcep.planning.statistics import Statistics
-from sparkcep.planning.trees import tree_chooser
+from sparkcep.planning.trees import loop_takes, tree_chooser, tree_obstacle
 from sparkcep.syntax.clause import Within
 from tests.engine.event_workloads import equal, less, pattern, results, rows, stocks, total, typed
+from tests.unit.test_event_binder import bound
 
 LEFT_DEEP, RIGHT_DEEP = ((((0, 1), 2), 3), 4), (0, (1, (2, (3, 4))))
 
@@ -172,3 +182,83 @@ def test_the_edge_of_a_window(fifth: int, inclusive: bool, expected: list[tuple[
     for shape in trees(0, 4):
         matches = results(matcher(events, Always(shape), EventSearch()), given, 15)
         assert [tuple(row + 1 for row in match[1:5]) for match in matches] == expected
+
+
+TEXTS = (
+    "AND(A a, B b, C c) WHERE a.v < b.v AND b.v < c.v WITHIN 8",
+    "AND(A a, SEQ(B b, C c), A d) WHERE a.v = d.v WITHIN 7",
+    "SEQ(A a, AND(B b, C c), ~D d, A e) WHERE b.v = c.v WITHIN 12",
+    "SEQ(A a, ~D d, B b, ~C c, A e) WHERE a.v < e.v WITHIN 12",
+    "SEQ(A a, ~D d, B b, C c) WHERE d.v = a.v WITHIN 10",
+    "SEQ(A a, OR(B b, SEQ(C c, D d)), A? e, D f) WHERE a.v <= f.v WITHIN 8",
+    "SEQ(A a, B b WITHIN 3, C c, D d WITHIN 2) WHERE a.v = c.v",
+    "SEQ(A a, B+ b[], C c) WITHIN 8",
+    "SEQ(A+ a[], B b, C+ c[]) WHERE a[i].v >= a[i-1].v AND c[i].v > c[1].v AND b.v < c[1].v WITHIN 9",
+    "SEQ(A a, B{2,3} b[], C c) WHERE b[1].v > a.v AND c.v >= b[b.LEN].v WITHIN 15",
+    "SEQ(A+ a[], ~D d, B b, C c) WHERE a[i].v = a[i-1].v AND a[1].v = c.v WITHIN 20",
+    "SEQ(A+ a[], B+ b[]) WHERE b[i].v > b[i-1].v WITHIN 8",
+    "SEQ(A{2} a[], B* b[], C c) WHERE a[i].v != a[i-1].v WITHIN 10",
+    "SEQ(A+ a[]) WHERE a[i].v > a[i-1].v WITHIN 8",
+)
+
+
+def stream(events: LogicalEvents, count: int, seed: int) -> EventRows:
+    """Return random events of four types; `v` is NULL now and then."""
+    random = np.random.default_rng(seed)
+    kinds = random.choice(list("ABCD"), count)
+    words = [condition.row_only.text if condition.row_only else "" for condition in events.match.conditions]
+    bits = sum((kinds == text[-2]).astype(np.int64) << bit for bit, text in enumerate(words))
+    times = np.sort(random.integers(0, count, count))
+    given = rows(np.asarray(bits), times, random.integers(0, 4, (len(events.operands), count)))
+    given.integers[:] = given.integers[:1]
+    given.integer_nulls[:] = random.random(count) < 0.05
+    return given
+
+
+def shapes(events: LogicalEvents) -> Iterator[list[TreeChooser]]:
+    """Yield left-deep trees, right-deep ones, and ones that are halved again and again."""
+    sizes = [len(order.components) for order in events.orders]
+    for cut in (lambda first, last: last - 1, lambda first, last: first + 1, lambda first, last: (first + last) // 2):
+        yield [Always(cut_at(0, size, cut)) for size in sizes]
+
+
+def cut_at(first: int, last: int, cut: Callable[[int, int], int]) -> Shape:
+    middle = cut(first, last)
+    return first if last - first == 1 else (cut_at(first, middle, cut), cut_at(middle, last, cut))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_operator_agrees_with_runs(text: str) -> None:
+    events = bound(text, strategy="skip_till_any_match")
+    assert tree_obstacle(events) is None
+    given = stream(events, 90, len(text))
+    conditions = [bound_conditions(order, events) for order in events.orders]
+    takes = [loop_takes(order, events) for order in events.orders]
+    for search in (EventSearch(), EventSearch(strict_time=True), EventSearch(output=COUNT)):
+        base = compile_runs(events, search, TimeUnits().window)
+        expected = results(RunsMatcher(base), given, 90)
+        assert expected
+        chosen: list[TreeChooser] = [
+            tree_chooser(order, estimates_of(order, events, Statistics())) for order in events.orders
+        ]
+        for choosers in [chosen, *shapes(events)]:
+            for size in (7, 90):
+                engine = TreeMatcher(compile_tree(events, base, conditions, choosers, takes))
+                assert results(engine, given, size) == expected
+
+
+def test_items_of_loops_are_swept() -> None:
+    """Items get new numbers where partial matches hold them."""
+    events = bound("SEQ(A a, B+ b[], C c, D d) WHERE a.v = d.v WITHIN 12", strategy="skip_till_any_match")
+    given = stream(events, 700, 5)
+    base = compile_runs(events, EventSearch(output=COUNT), TimeUnits().window)
+    expected = results(RunsMatcher(base), given, 700)
+    conditions = [bound_conditions(order, events) for order in events.orders]
+    takes = [loop_takes(order, events) for order in events.orders]
+    listed = compile_runs(events, EventSearch(), TimeUnits().window)
+    all_matches = results(RunsMatcher(listed), given, 700)
+    with patch("sparkcep.engine.tree_stores.FEWEST", 8):
+        for choosers in shapes(events):
+            assert results(TreeMatcher(compile_tree(events, base, conditions, choosers, takes)), given, 700) == expected
+            engine = TreeMatcher(compile_tree(events, listed, conditions, choosers, takes))
+            assert results(engine, given, 700) == all_matches

@@ -37,7 +37,32 @@ def refusal(text: str, *, sampled: bool = False, plan: Any = "ordered", **more: 
 )
 def test_patterns_that_no_order_serves(text: str, reason: str) -> None:
     assert reason in refusal(text)
+    if "takes several events" not in reason or "a variable" in reason:
+        assert reason in refusal(text, plan="tree")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("SEQ(A a, B+ b[] UNTIL (v > 3), C c)", "UNTIL ends b"),
+        ("SEQ(A a, B+ b[], C c) WHERE b[b.LEN].v > 3", "a condition decides whether b may be left"),
+        ("SEQ(A a, B+ b[] WITHIN 3, C c)", "b has a window of its own"),
+        ("SEQ(A a, B+ b[], C c) WHERE b[i].v > AVG(b[..i-1].v)", "the condition of b aggregates"),
+        ("SEQ(A a, B+ b[], C c) WHERE c.v > COUNT(b)", "the condition of c aggregates"),
+        ("SEQ(A a, B+ b[], C c) WHERE b.v > a.v", "each event of b is compared with other variables"),
+        ("AND(A a, B+ b[])", "b takes several events, and parts interleave"),
+    ],
+)
+def test_loops_that_no_tree_serves(text: str, reason: str) -> None:
     assert reason in refusal(text, plan="tree")
+    assert "b takes several events" in refusal(text)
+
+
+def test_loops_that_a_tree_serves() -> None:
+    text = "SEQ(A a, B{2,3} b[], C c) WHERE [sym] AND b[i].v > b[i-1].v AND b[1].v > a.v AND c.v > b[b.LEN].v"
+    decision = choose_for_events(bound(text, **ANY), Options(plan="tree"), sampled=False).decision
+    assert decision.chosen.name == "tree"
+    assert choose_for_events(bound(text, **ANY), Options(), sampled=False).decision.chosen.name == "runs"
 
 
 def test_searches_that_no_order_serves() -> None:
