@@ -19,10 +19,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from sparkcep.engine.bound_program import BoundProgram
 from sparkcep.engine.event_output import EventOutput
 from sparkcep.engine.runs_program import RunsProgram
 from sparkcep.engine.tree_program import Shape, TreeProgram
 from sparkcep.errors import PlanError, SparkcepError
+from sparkcep.planning.lazy import obstacle
 from sparkcep.planning.planner import choose_for_events
 from sparkcep.planning.plans import Options
 from sparkcep.spark.bound_programs import ordered_program, tree_program
@@ -108,14 +110,15 @@ class EverySplit:
 def every_split(plan: EventPlan, task: EventTask) -> EverySplit:
     """Return the task of a plan for `runs`, with those of the engines that bind events in any order."""
     try:
-        planned = choose_for_events(plan.events, Options(plan="ordered"), sampled=False)
+        planned = choose_for_events(plan.events, Options(plan="tree"), sampled=False)
     except PlanError:
         return EverySplit(task)
     assert isinstance(task.program, RunsProgram)
-    ordered = ordered_program(plan.events, task.program, planned.estimates)
-    backwards = replace(ordered, choosers=tuple(Backwards(pattern.size) for pattern in ordered.patterns))
     tree = tree_program(plan.events, task.program, planned.estimates)
-    programs = (ordered, backwards, tree, one_sided(tree, right_deep=False), one_sided(tree, right_deep=True))
+    programs: list[BoundProgram] = [tree, *(one_sided(tree, right_deep=way) for way in (False, True))]
+    if obstacle(plan.events) is None:
+        ordered = ordered_program(plan.events, task.program, planned.estimates)
+        programs += [ordered, replace(ordered, choosers=tuple(Backwards(one.size) for one in ordered.patterns))]
     return EverySplit(task, tuple(replace(task, program=program) for program in programs))
 
 
