@@ -8,10 +8,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.data import events
-from benchmarks.race import Timing, line_through, race
+from benchmarks.race import Timing, line_through, paired_ratio, race
 from benchmarks.report import Result
 from benchmarks.session import CORES, SHUFFLE_PARTITIONS, session
-from benchmarks.workloads import ALWAYS, FAILING, FUNNEL, PATHOLOGICAL, SHAPES, V_SHAPE, Workload
+from benchmarks.workloads import ALWAYS, FAILING, FUNNEL, PATHOLOGICAL, SHAPES, STRICT, V_SHAPE, Workload
 
 MIB = 2**20
 
@@ -63,6 +63,24 @@ def groups(scale: Scale) -> Result:
                 ratios.append(record["ratio"])
                 result.records.append({"query": record["query"], "keys": count, **record})
             result.at_most(f"{workload.name}: largest ÷ smallest ratio", max(ratios) / min(ratios), 1.5)
+    return result
+
+
+def window_plan(scale: Scale) -> Result:
+    """Measure a three-step strict pattern as LEAD columns against the sweep."""
+    import sparkcep
+
+    result = Result("window_plan", "A three-step strict pattern without Python", scale.settings(keys=100_000))
+    with session() as spark:
+        rows = spark.read.parquet(str(events(scale.rows)))
+        plans = {name: sparkcep.Options(plan=name) for name in ("window", "sweep")}
+        found = {name: STRICT.matched(rows, "g100000", options=options) for name, options in plans.items()}
+        jobs = {"floor": STRICT.floor(rows, "g100000"), **found}
+        timings = race({name: lambda job=job: run(job) for name, job in jobs.items()}, repeats=scale.repeats)
+        for name, frame in found.items():
+            record = _record(name, timings[name], timings["floor"], scale.rows, frame.count())
+            result.records.append({"plan": name, **{head: value for head, value in record.items() if head != "query"}})
+    result.at_least("seconds of sweep ÷ window", paired_ratio(timings["sweep"], timings["window"]), 1.3)
     return result
 
 

@@ -38,8 +38,8 @@ class Workload:
     columns: tuple[str, ...] = ()
     arguments: dict[str, Any] = field(default_factory=dict)
 
-    def matched(self, events: DataFrame, key: str | None) -> DataFrame:
-        """Return the matches."""
+    def matched(self, events: DataFrame, key: str | None, **arguments: Any) -> DataFrame:
+        """Return the matches; `arguments` are further ones of the call."""
         import sparkcep  # here, so that a process that runs a floor alone does without
 
         return sparkcep.match_pattern(
@@ -50,6 +50,7 @@ class Workload:
             define=self.define,
             measures=self.measures,
             **self.arguments,
+            **arguments,
         )
 
     def floor(self, events: DataFrame, key: str | None) -> DataFrame:
@@ -84,6 +85,14 @@ FUNNEL = Workload(
     "A B+ C",
     {"A": "kind = 'view'", "B": "kind = 'cart'", "C": "kind = 'buy'"},
     {"began": "A.ts", "carts": "COUNT(B.*)"},
+    bits=("kind = 'view'", "kind = 'cart'", "kind = 'buy'"),
+    columns=("ts",),
+)
+STRICT = Workload(
+    "funnel A B C",
+    "A B C",
+    {"A": "kind = 'view'", "B": "kind = 'cart'", "C": "kind = 'buy'"},
+    {"began": "A.ts", "ended": "C.ts"},
     bits=("kind = 'view'", "kind = 'cart'", "kind = 'buy'"),
     columns=("ts",),
 )
