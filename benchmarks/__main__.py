@@ -24,6 +24,7 @@ class Benchmark:
 BENCHMARKS = {
     "shapes": Benchmark(jobs.shapes, 8_000_000),
     "groups": Benchmark(jobs.groups, 8_000_000),
+    "window_plan": Benchmark(jobs.window_plan, 8_000_000),
     "output": Benchmark(jobs.output, 1_000_000),
     "pathological": Benchmark(jobs.pathological, 1_000_000),
     "memory": Benchmark(jobs.memory, 1_000_000),
