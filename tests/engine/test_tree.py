@@ -247,6 +247,23 @@ def test_every_operator_agrees_with_runs(text: str) -> None:
                 assert results(engine, given, size) == expected
 
 
+def test_all_sequences_of_a_loop_are_listed_or_exceed_the_budget() -> None:
+    events = bound("SEQ(A a, B+ b[], C c)", strategy="skip_till_any_match")
+    words = [condition.row_only.text if condition.row_only else "" for condition in events.match.conditions]
+    bits = [1 << next(bit for bit, text in enumerate(words) if text[-2] == kind) for kind in "A" + 13 * "B" + "C"]
+    given = rows(np.array(bits), np.arange(15), np.zeros((len(events.operands), 15), np.int64))
+    conditions = [bound_conditions(order, events) for order in events.orders]
+    takes = [loop_takes(order, events) for order in events.orders]
+    for choosers in shapes(events):
+        base = compile_runs(events, EventSearch(), TimeUnits().window)
+        found = TreeMatcher(compile_tree(events, base, conditions, choosers, takes)).push(given, {})
+        assert (found.count, len(found.position)) == (2**13 - 1, 2 * (2**13 - 1) + 13 * 2**12)
+        small = compile_runs(events, EventSearch(max_partial_matches=1000), TimeUnits().window)
+        with pytest.raises(BudgetExceeded) as caught:
+            TreeMatcher(compile_tree(events, small, conditions, choosers, takes)).push(given, {})
+        assert (caught.value.count, caught.value.variable) == (1001, 1)
+
+
 def test_items_of_loops_are_swept() -> None:
     """Items get new numbers where partial matches hold them."""
     events = bound("SEQ(A a, B+ b[], C c, D d) WHERE a.v = d.v WITHIN 12", strategy="skip_till_any_match")
