@@ -90,7 +90,7 @@ def test_engines_and_splits_agree_with_the_reference(spark: SparkSession) -> Non
 def test_fixed_patterns_agree_with_the_reference(spark: SparkSession) -> None:
     """Most of them are served by window functions, too."""
 
-    @settings(BUDGET, max_examples=30 if LONG else 2)
+    @settings(BUDGET, max_examples=30 if LONG else 1)
     @given(st.lists(cases(partitions=PARTITIONS, fixed=True), min_size=8, max_size=10))
     def run(drawn: list[Case]) -> None:
         judge(spark, drawn, [])
