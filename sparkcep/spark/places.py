@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 
+from sparkcep.errors import MatchError
+
 _NAME_OR_CALL = re.compile(r"[\w.]+(\([^()]*\))?|\(.*\)|`.*`")
 
 
@@ -46,6 +48,11 @@ def row_text(number: int, order_name: str | None = None, value: object = None, w
     return f"{what} {number:,}" + (
         f" ({_bracketed(order_name)} = {literal_text(value)})" if order_name is not None else ""
     )
+
+
+def raised_text(fault: MatchError) -> str:
+    """Return an error for Spark to raise: it reads as one from a worker does, and what Spark adds stands apart."""
+    return f"{type(fault).__module__}.{type(fault).__name__}: {fault}\n\n"
 
 
 def _bracketed(expression: str) -> str:

@@ -18,6 +18,7 @@ from sparkcep.errors import MatchError
 from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Output
 from sparkcep.planning.windows import FixedRows
 from sparkcep.spark.finish import output_type
+from sparkcep.spark.places import raised_text
 
 Fetch = Callable[[str, int], Column]
 
@@ -114,7 +115,7 @@ class WindowOutputs:
             clause=f"MEASURES {output.name}",
             hint="cast the argument to decimal(38, 0) or double",
         )
-        return F.coalesce(exact.try_cast(kind), F.raise_error(F.lit(str(fault))))
+        return F.coalesce(exact.try_cast(kind), F.raise_error(F.lit(raised_text(fault))))
 
 
 def _added(values: Sequence[Column], own: T.DataType, total: T.DataType) -> Column:

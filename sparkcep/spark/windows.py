@@ -20,7 +20,7 @@ from sparkcep.logical.outputs import Numbered, OutputRows
 from sparkcep.logical.slots import Read
 from sparkcep.planning.windows import FixedRows, values_measured
 from sparkcep.spark.order_columns import OrderColumn, numbering_window
-from sparkcep.spark.places import partition_text
+from sparkcep.spark.places import partition_text, raised_text
 from sparkcep.spark.prepare import VARIABLES_PER_MASK, EarlyColumns, Preparation, Source
 from sparkcep.spark.slot_columns import encoded, in_units, slot_column
 from sparkcep.spark.types import quoted, time_units
@@ -191,7 +191,7 @@ class WindowPreparation(Preparation):
         told = {row: F.col(self.number).cast("string")}
         told |= {value: self._literal(name) for name, value in values.items()}
         parts: list[Column] = []
-        rest = str(fault)
+        rest = raised_text(fault)
         for mark, column in sorted(told.items(), key=lambda item: rest.index(item[0])):
             before, rest = rest.split(mark, 1)
             parts += [F.lit(before), column]
