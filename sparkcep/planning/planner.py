@@ -8,25 +8,31 @@ from dataclasses import dataclass
 from sparkcep.errors import PlanError
 from sparkcep.logical.bound import LogicalMatch
 from sparkcep.logical.event_bound import LogicalEvents
+from sparkcep.planning.costs import (
+    BACKTRACK_STEPS_PER_ROW,
+    JOIN_STEPS_PER_PARTIAL_MATCH,
+    JOIN_STEPS_PER_READ,
+    JOIN_STEPS_PER_SHUFFLE,
+    ORDERED_STEPS_PER_ROW,
+    ORDERED_STEPS_PER_VISIT,
+    RUNS_STEPS_PER_ROW,
+    STATES_PER_WORD,
+    STEPS_PER_FURTHER_WINDOW,
+    TREE_STEPS_PER_ROW,
+    TREE_STEPS_PER_VISIT,
+    UNKNOWN_STEPS_PER_ROW,
+    WINDOW_STEPS_PER_ROW,
+    WINDOW_STEPS_PER_VALUE,
+)
 from sparkcep.planning.joins import join_obstacle, planned_join
 from sparkcep.planning.lazy import estimates_of, named_statistics, obstacle
 from sparkcep.planning.orders import LeftDeep, greedy_order
 from sparkcep.planning.plans import Candidate, Decision, Options, PlanName
 from sparkcep.planning.statistics import Estimates, Statistics
 from sparkcep.planning.trees import planned_tree, tree_obstacle
-from sparkcep.planning.windows import FixedRows, rows_fetched
+from sparkcep.planning.windows import FixedRows, reads_neighbours, rows_fetched
 
 BINDING_IN_ANY_ORDER: tuple[PlanName, ...] = ("ordered", "tree", "join")
-STATES_PER_WORD = 64
-BACKTRACK_STEPS_PER_ROW = 4.0
-# Python is left out; what a window fetches for a row costs a fraction of what it would there.
-WINDOW_STEPS_PER_ROW, WINDOW_STEPS_PER_VALUE = 0.5, 0.125
-RUNS_STEPS_PER_ROW = 8.0
-# A visit costs about the same in both, but estimates err: "ordered" is chosen where it promises to halve them.
-ORDERED_STEPS_PER_ROW, ORDERED_STEPS_PER_VISIT = 16.0, 2.0
-# The same per pair of partial matches; storing them, and choosing among trees of which most are as good, costs more.
-TREE_STEPS_PER_ROW, TREE_STEPS_PER_VISIT = 20.0, 2.5
-JOIN_STEPS_PER_ROW = 40.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +119,13 @@ def choose_for_events(
         _runs(estimates if known else None, options.merge_runs),
         _ordered(estimates, known),
         _tree(events, estimates, statistics if known else None),
-        _join(events, estimates, known, join_obstacle(events, matches, orders_by_column=orders_by_column)),
+        _join(
+            events,
+            estimates,
+            known,
+            statistics.rows,
+            join_obstacle(events, matches, orders_by_column=orders_by_column),
+        ),
     )
     return EventDecision(_decided(candidates, others, options), estimates)
 
@@ -142,7 +154,7 @@ def _ordered(estimates: Sequence[Estimates], known: bool) -> Candidate:
     plans = [greedy_order(each) for each in estimates]
     reason = "binds rare and selective events first"
     if not known:
-        cost = ORDERED_STEPS_PER_ROW + RUNS_STEPS_PER_ROW
+        cost = ORDERED_STEPS_PER_ROW + UNKNOWN_STEPS_PER_ROW
         return Candidate("ordered", cost, f"{reason}, if it is told by Options(stats=…) which of them are rare")
     visits = sum(LeftDeep(plan.order).visits(each) for plan, each in zip(plans, estimates, strict=True))
     cost = ORDERED_STEPS_PER_ROW + ORDERED_STEPS_PER_VISIT * visits / _events(estimates)
@@ -159,20 +171,27 @@ def _tree(events: LogicalEvents, estimates: Sequence[Estimates], statistics: Sta
     ]
     reason = f"joins partial matches in pairs, {'; '.join(tree.text for tree in trees)}"
     if statistics is None:
-        return Candidate("tree", TREE_STEPS_PER_ROW + RUNS_STEPS_PER_ROW, f"{reason}; Options(stats=…) may tell a tree")
+        cost = TREE_STEPS_PER_ROW + UNKNOWN_STEPS_PER_ROW
+        return Candidate("tree", cost, f"{reason}; Options(stats=…) may tell a tree")
     visits = sum(tree.visits for tree in trees)
     cost = TREE_STEPS_PER_ROW + TREE_STEPS_PER_VISIT * visits / _events(estimates)
     return Candidate("tree", cost, f"{reason}: about {visits:,.0f} visits per window")
 
 
-def _join(events: LogicalEvents, estimates: Sequence[Estimates], known: bool, reason: str | None) -> Candidate:
+def _join(
+    events: LogicalEvents, estimates: Sequence[Estimates], known: bool, rows: float | None, reason: str | None
+) -> Candidate:
     if reason is not None:
         return Candidate("join", None, reason)
-    joins = [planned_join(order, events, each) for order, each in zip(events.orders, estimates, strict=True)]
-    partial = sum(join.cost for join in joins)
-    cost = JOIN_STEPS_PER_ROW + partial / _events(estimates)
-    told = f": about {partial:,.0f} partial matches per window" if known else ""
-    return Candidate("join", cost, f"joins selections of the input ({'; '.join(join.text for join in joins)}){told}")
+    joins = [planned_join(order, events, each, rows) for order, each in zip(events.orders, estimates, strict=True)]
+    told = f"joins selections of the input ({'; '.join(join.text for join in joins)})"
+    reads = sum(len(join.leaves) for join in joins)
+    cost = JOIN_STEPS_PER_READ * reads
+    if not known:
+        return Candidate("join", cost + JOIN_STEPS_PER_SHUFFLE + UNKNOWN_STEPS_PER_ROW, told)
+    partial, shuffled = sum(join.cost for join in joins), sum(join.shuffled for join in joins)
+    cost += (JOIN_STEPS_PER_SHUFFLE * shuffled + JOIN_STEPS_PER_PARTIAL_MATCH * partial) / _events(estimates)
+    return Candidate("join", cost, f"{told}: about {partial:,.0f} partial matches per window")
 
 
 def _events(estimates: Sequence[Estimates]) -> float:
@@ -221,5 +240,6 @@ def _window(match: LogicalMatch, fixed: FixedRows | str) -> Candidate:
     if isinstance(fixed, str):
         return Candidate("window", None, fixed)
     values = rows_fetched(match, fixed)
-    cost = WINDOW_STEPS_PER_ROW + WINDOW_STEPS_PER_VALUE * values
+    further = reads_neighbours(match) + (fixed.overlaps == "neighbours")
+    cost = WINDOW_STEPS_PER_ROW + WINDOW_STEPS_PER_VALUE * values + STEPS_PER_FURTHER_WINDOW * further
     return Candidate("window", cost, f"a match has {len(fixed)} row(s): {values} value(s) per row by LEAD, no Python")

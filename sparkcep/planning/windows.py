@@ -116,6 +116,13 @@ def fixed_rows(match: LogicalMatch, type_of: TypeOf | None = None) -> FixedRows 
         return str(refusal)
 
 
+def reads_neighbours(match: LogicalMatch) -> bool:
+    """Tell whether conditions read neighbours, which takes a window of its own before that of the match."""
+    return bool(match.numbered) or any(
+        condition.row_only is not None and condition.row_only.numbered for condition in match.conditions
+    )
+
+
 def rows_fetched(match: LogicalMatch, rows: FixedRows) -> int:
     """Return how many values of later rows a window has to fetch: what the plan costs besides the sort."""
     fetched: set[tuple[str, int]] = {("", len(rows) - 1)}

@@ -18,7 +18,7 @@ from sparkcep.errors import BindingError, MatchError
 from sparkcep.logical.bound import LogicalMatch
 from sparkcep.logical.outputs import Numbered, OutputRows
 from sparkcep.logical.slots import Read
-from sparkcep.planning.windows import FixedRows, values_measured
+from sparkcep.planning.windows import FixedRows, reads_neighbours, values_measured
 from sparkcep.spark.order_columns import OrderColumn, numbering_window
 from sparkcep.spark.places import partition_text, raised_text
 from sparkcep.spark.prepare import VARIABLES_PER_MASK, EarlyColumns, Preparation, Source
@@ -90,13 +90,12 @@ class WindowPreparation(Preparation):
         early = self.early()
         first = early.orders[0]
         frame = self.selected(self.relevant(first), early, self._early_masks(self._mask_names()))
-        reads_neighbours = bool(self.match.numbered) or any(
-            condition.row_only is not None and condition.row_only.numbered for condition in self.match.conditions
-        )
-        frame = self._masked(frame, early, reads_neighbours)
+        frame = self._masked(frame, early)
         self.kinds = {field.name: field.dataType for field in frame.schema.fields}
         neighbours = (
-            {} if reads_neighbours else {step.name: (step.column, step.shift) for step in self.match.neighbours}
+            {}
+            if reads_neighbours(self.match)
+            else {step.name: (step.column, step.shift) for step in self.match.neighbours}
         )
         for name, (column, _shift) in neighbours.items():
             self.kinds[name] = self.kinds[column]
@@ -106,11 +105,11 @@ class WindowPreparation(Preparation):
             leads.at(column, row)
         return _Found(self._chosen(frame, early, leads, starts), early, leads)
 
-    def _masked(self, frame: DataFrame, early: EarlyColumns, reads_neighbours: bool) -> DataFrame:
+    def _masked(self, frame: DataFrame, early: EarlyColumns) -> DataFrame:
         """Complete the masks; neighbours are fetched in a window of their own only where conditions read them."""
         masks = self._mask_names()
         known = set(frame.columns)
-        if not reads_neighbours:
+        if not reads_neighbours(self.match):
             return frame.select("*", *(F.lit(0).cast("tinyint").alias(name) for name in masks if name not in known))
         frame = self._behind_window(self.numbered(frame, early))
         names = [name for name in frame.columns if name not in {*masks, self.number}]
