@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks import any_order, compressed, event_jobs, events, jobs, kernels, races, starting
+from benchmarks import any_order, compressed, event_jobs, events, jobs, kernels, plans, races, starting
 from benchmarks.jobs import Scale
 from benchmarks.report import Result, publish, write_tables
 
@@ -43,6 +43,9 @@ BENCHMARKS = {
     "backtracking": Benchmark(events.backtracking, events.MERGED_TRADES),
     "epigrep": Benchmark(races.against_epigrep, 500_000),
     "pycer": Benchmark(races.against_pycer, 200_000),
+    "joins": Benchmark(plans.joins, 10_000_000),
+    "semi_join": Benchmark(plans.semi_join, 8_000_000),
+    "slices": Benchmark(plans.slices, 20_000_000),
     "start": Benchmark(starting.first_query, 100_000),
 }
 

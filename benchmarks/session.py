@@ -17,13 +17,13 @@ DRIVER_MEMORY = "6g"
 
 
 @contextmanager
-def session(*, reuse_workers: bool = True) -> Iterator[SparkSession]:
+def session(*, reuse_workers: bool = True, cores: int = CORES) -> Iterator[SparkSession]:
     """Open a local session and stop it afterwards."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["PYTHONPATH"] = os.pathsep.join(
         filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     )
-    builder = SparkSession.builder.master(f"local[{CORES}]").appName("benchmarks")
+    builder = SparkSession.builder.master(f"local[{cores}]").appName("benchmarks")
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.memory": DRIVER_MEMORY,

@@ -86,6 +86,7 @@ def _events_text(pattern: EventPattern, events: LogicalEvents, decision: Decisio
     lines.append("Bits, computed by Spark before the shuffle:")
     lines += [f"   {i}: {condition.text or 'always true'}" for i, condition in enumerate(match.conditions)]
     lines.append(_shuffled(events))
+    lines += decision.notes
     texts = {column.name: column.text for column in match.hidden}
     if events.keys:
         lines.append(f"Class of an event: {_listed(texts.get(key, key) for key in events.keys)}")

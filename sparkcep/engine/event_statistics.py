@@ -32,15 +32,22 @@ class Tally:
         Events that have a class.
     in_windows
         Summed over them: the events of its class inside of the window from it on.
-    events
-        Per variable those that satisfy what it asks of one event.
+    classes
+        Partitions, or their classes, that were seen; one that is pushed in parts counts for each.
+    largest
+        Events of the largest partition.
+    events, present
+        Per variable the events that satisfy what it asks of one event, and the classes that hold one.
     tested, passed
         Per pair of variables the pairs of events inside of the window, and those that satisfy its conditions.
     """
 
     rows: int = 0
     in_windows: int = 0
+    classes: int = 0
+    largest: int = 0
     events: dict[int, int] = field(default_factory=dict)
+    present: dict[int, int] = field(default_factory=dict)
     tested: dict[Pair, int] = field(default_factory=dict)
     passed: dict[Pair, int] = field(default_factory=dict)
 
@@ -85,6 +92,8 @@ class StatisticsMatcher:
         ordinals[by_key] = np.arange(len(by_key)) - np.repeat(firsts, sizes)
         tally, window = self.tally, self.program.base.tables.window
         tally.rows += len(by_key)
+        tally.classes += len(firsts)
+        tally.largest = max(tally.largest, int(np.bincount(groups, minlength=1).max()))
         if window.kind == NO_WINDOW:
             tally.in_windows += int((sizes * sizes).sum())
         else:
@@ -97,6 +106,8 @@ class StatisticsMatcher:
                     bits = pattern.bits[k][:, None]
                     satisfying = ((rows.conditions[:, by_key] & bits) == bits).all(axis=0)
                     tally.events[variable] = tally.events.get(variable, 0) + int(satisfying.sum())
+                    present = len(np.unique(keys[by_key[satisfying]]))
+                    tally.present[variable] = tally.present.get(variable, 0) + present
                     counted.add(variable)
 
 

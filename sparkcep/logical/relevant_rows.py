@@ -27,7 +27,7 @@ def relevant_conditions(events: LogicalEvents) -> tuple[tuple[int, ...], ...] | 
         return None
     conditions = events.match.conditions
     asked = {
-        frozenset(bit for bit in test.bits if conditions[bit].row_only is not None)
+        frozenset(bit for bit in test.bits if (row := conditions[bit].row_only) is not None and not row.numbered)
         for order in events.orders
         for test in _tests(order)
     }

@@ -94,13 +94,13 @@ def cheapest_tree(estimates: Estimates) -> PlannedTree:
             costs[first, last] = costs[first, cut] + costs[cut, last] + joined
             deciding[offered[cut]] = tuple(TreeChoice(offered[cut], offered[k]) for k in cuts if k != cut)
     tree = best[0, count]
-    used = [deciding[node] for node in _inner_nodes(tree)]
+    used = [deciding[node] for node in inner_nodes(tree)]
     return PlannedTree(tree, costs[0, count], tuple(used))
 
 
-def _inner_nodes(tree: JoinTree) -> list[JoinTree]:
+def inner_nodes(tree: JoinTree) -> list[JoinTree]:
     """Return the inner nodes, each behind those below it."""
     if tree.parts is None:
         return []
     left, right = tree.parts
-    return [*_inner_nodes(left), *_inner_nodes(right), tree]
+    return [*inner_nodes(left), *inner_nodes(right), tree]

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 from sparkcep.logical.event_bound import EventGap, EventOrder, LogicalEvents
 from sparkcep.logical.slots import CURRENT_ROW, Read, Running, nodes
-from sparkcep.planning.join_trees import JoinTree, cheapest_tree
+from sparkcep.planning.join_trees import JoinTree, cheapest_tree, inner_nodes
 from sparkcep.planning.lazy import BoundCondition, bound_conditions, obstacle
 from sparkcep.planning.orders import greedy_order
 from sparkcep.planning.statistics import Estimates
+
+# Rows of a side that is sent to all tasks, in place of shuffling the other one.
+MOST_BROADCAST = 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,8 @@ class PlannedJoin:
         The conditions on several events, with the components that they read.
     estimates
         Of the leaves.
+    windows
+        How many windows' worth of rows there are, None where nobody knows.
     """
 
     order: EventOrder
@@ -36,11 +41,27 @@ class PlannedJoin:
     tree: JoinTree
     conditions: tuple[BoundCondition, ...]
     estimates: Estimates
+    windows: float | None = None
+
+    def is_small(self, node: JoinTree) -> bool:
+        """Tell whether the partial matches of a node are known to be so few that each task may have them all."""
+        return self.windows is not None and self.windows * node.cardinality(self.estimates) <= MOST_BROADCAST
 
     @property
     def cost(self) -> float:
-        """Partial matches per window, over all nodes."""
-        return self.tree.cost(self.estimates)
+        """Partial matches per window that are made, over all inner nodes."""
+        return sum(node.cardinality(self.estimates) for node in inner_nodes(self.tree))
+
+    @property
+    def shuffled(self) -> float:
+        """Partial matches per window that are shuffled: those of joins without a side known to be small."""
+        return sum(self._shuffled(node) for node in inner_nodes(self.tree))
+
+    def _shuffled(self, node: JoinTree) -> float:
+        assert node.parts is not None
+        if any(map(self.is_small, node.parts)):
+            return 0.0
+        return sum(part.cardinality(self.estimates) for part in node.parts)
 
     @property
     def text(self) -> str:
@@ -97,13 +118,17 @@ def _reads_bound_events(gap: EventGap, order: EventOrder) -> bool:
     return True
 
 
-def planned_join(order: EventOrder, events: LogicalEvents, estimates: Estimates) -> PlannedJoin:
+def planned_join(
+    order: EventOrder, events: LogicalEvents, estimates: Estimates, rows: float | None = None
+) -> PlannedJoin:
     """Return the cheapest tree of joins: over neighbours in a sequence, over a greedy order of parts that interleave.
 
     Parameters
     ----------
     estimates
         Of the components of the order.
+    rows
+        How many rows there are that some component may take, if it is known.
     """
     leaves = tuple(range(len(order.components))) if order.is_sequential else greedy_order(estimates).order
     arranged = Estimates(
@@ -111,4 +136,6 @@ def planned_join(order: EventOrder, events: LogicalEvents, estimates: Estimates)
         tuple(estimates.rates[k] for k in leaves),
         tuple(tuple(estimates.selectivities[i][j] for j in leaves) for i in leaves),
     )
-    return PlannedJoin(order, leaves, cheapest_tree(arranged).tree, bound_conditions(order, events), arranged)
+    windows = None if rows is None else rows / max(sum(estimates.rates), 1e-9)
+    tree = cheapest_tree(arranged).tree
+    return PlannedJoin(order, leaves, tree, bound_conditions(order, events), arranged, windows)

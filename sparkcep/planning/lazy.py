@@ -175,6 +175,9 @@ def named_statistics(statistics: Statistics, events: LogicalEvents) -> Statistic
     return Statistics(
         {label(name): rate for name, rate in statistics.rates.items()},
         {tuple(map(label, names)): share for names, share in statistics.selectivities.items()},
+        {label(name): share for name, share in statistics.presence.items()},
+        statistics.largest,
+        statistics.rows,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 from sparkcep.planning.statistics import Statistics
 
 PlanName = Literal["sweep", "backtrack", "window", "runs", "ordered", "tree", "join"]
+AUTO, NEVER = "auto", "never"
 _PLANS = ("auto", *get_args(PlanName))
 
 
@@ -35,6 +36,14 @@ class Options:
     stats
         What is known of an event pattern's variables: the planner compares engines by it, and "ordered"
         binds first what is rare and selective.
+    semi_join
+        A variable that every match binds: rows without an event of it in their partition (or, without keys, in
+        their window) are dropped before the shuffle, at the price of reading the input twice. "auto": where
+        `stats` tell that most are; "never".
+    slices
+        How many windows of time a slice of a partition is long: slices are matched in parallel, each with the
+        rows of one window behind it. "auto": slices of 32 windows where there is no `partition_by`, or
+        `stats` tell of one that holds more than a quarter of the rows; "never".
 
     Examples
     --------
@@ -49,11 +58,16 @@ class Options:
     overflow: Literal["fail"] = "fail"
     seed: int = 0
     stats: Statistics | None = None
+    semi_join: str = AUTO
+    slices: int | Literal["auto", "never"] = "auto"
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
         if self.plan not in _PLANS:
             raise ValueError(f"plan is {', '.join(map(repr, _PLANS[:-1]))} or {_PLANS[-1]!r}, not {self.plan!r}")
+        is_count = isinstance(self.slices, int) and not isinstance(self.slices, bool) and self.slices >= 1
+        if not is_count and self.slices not in (AUTO, NEVER):
+            raise ValueError(f"slices are a number of windows from 1 on, 'auto' or 'never', not {self.slices!r}")
         if self.max_steps < 1:
             raise ValueError(f"max_steps is at least 1, not {self.max_steps}")
         if self.max_partial_matches < 1:
@@ -88,7 +102,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The candidate that was chosen, and all that were weighed."""
+    """The candidate that was chosen, all that were weighed, and what else was decided, in words."""
 
     chosen: Candidate
     candidates: tuple[Candidate, ...]
+    notes: tuple[str, ...] = ()

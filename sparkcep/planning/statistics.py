@@ -27,11 +27,17 @@ class Statistics:
     selectivities
         Share of events (key: one variable) or of pairs of events (key: two) that satisfy the
         conditions on them, from 0 to 1. What a pair of variables is called first does not matter.
+    presence
+        Share of partitions (with ``[key]``, of their classes) that hold an event of a variable at all.
+    largest
+        Share of all rows that the largest partition holds.
+    rows
+        How many rows there are that satisfy what some variable asks.
 
     Raises
     ------
     ValueError
-        A rate is negative, a selectivity no share, or a key not one or two variables.
+        A rate is negative, another number no share, or a key not one or two variables.
 
     Examples
     --------
@@ -41,6 +47,9 @@ class Statistics:
 
     rates: Mapping[str, float] = field(default_factory=dict)
     selectivities: Mapping[tuple[str, ...], float] = field(default_factory=dict)
+    presence: Mapping[str, float] = field(default_factory=dict)
+    largest: float | None = None
+    rows: float | None = None
 
     def __post_init__(self) -> None:
         """Check and sort what was given."""
@@ -52,14 +61,24 @@ class Statistics:
                 raise ValueError(f"the selectivity of {', '.join(names)} is a share from 0 to 1, not {share}")
             if isinstance(names, str) or not 1 <= len(set(names)) == len(names) <= 2:
                 raise ValueError(f"a selectivity belongs to one variable or two, ('a',) or ('a', 'b'), not {names!r}")
+        shares = {**{f"the presence of {name}": share for name, share in self.presence.items()}}
+        if self.rows is not None and not self.rows >= 0:
+            raise ValueError(f"the number of rows is one from 0 on, not {self.rows}")
+        if self.largest is not None:
+            shares["the largest partition's"] = self.largest
+        for what, share in shares.items():
+            if not 0 <= share <= 1:
+                raise ValueError(f"{what} is a share from 0 to 1, not {share}")
         ordered = {tuple(sorted(names)): float(share) for names, share in self.selectivities.items()}
         object.__setattr__(self, "rates", {name: float(rate) for name, rate in self.rates.items()})
         object.__setattr__(self, "selectivities", ordered)
+        object.__setattr__(self, "presence", {name: float(share) for name, share in self.presence.items()})
 
     def to_json(self) -> str:
         """Return a text that `from_json` reads."""
         shares = [{"variables": list(names), "share": share} for names, share in self.selectivities.items()]
-        return json.dumps({"rates": dict(self.rates), "selectivities": shares})
+        told = {"rates": dict(self.rates), "selectivities": shares, "presence": dict(self.presence)}
+        return json.dumps(told | {"largest": self.largest, "rows": self.rows})
 
     @classmethod
     def from_json(cls, text: str) -> Statistics:
@@ -73,7 +92,7 @@ class Statistics:
         try:
             read = json.loads(text)
             shares = {tuple(item["variables"]): item["share"] for item in read["selectivities"]}
-            return cls(read["rates"], shares)
+            return cls(read["rates"], shares, read.get("presence", {}), read.get("largest"), read.get("rows"))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"these are no statistics: {text[:80]}") from error
 

@@ -49,21 +49,25 @@ class AnalysisTask:
     pairs: dict[tuple[int, int], OrderedProgram]
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Count on the first rows of one Spark partition."""
+        """Count all rows of one Spark partition, and look closer at the first of them."""
         from sparkcep.engine.event_statistics import StatisticsMatcher  # here: the driver of Spark needs no kernels
 
         matcher = StatisticsMatcher(self.program, self.pairs)
-        driver, left = EventDriver(self.task, matcher), ROWS_PER_PARTITION
+        driver, left, count = EventDriver(self.task, matcher), ROWS_PER_PARTITION, 0
         for batch in batches:
-            list(driver.push(batch.rename_columns(list(self.task.columns)).slice(0, left)))
+            if left > 0:
+                list(driver.push(batch.rename_columns(list(self.task.columns)).slice(0, left)))
             left -= min(left, batch.num_rows)
-            if left == 0:
-                break
+            count += batch.num_rows
         list(driver.finish())
         tally = matcher.tally
         told = {
+            "all": count,
             "rows": tally.rows,
             "in_windows": tally.in_windows,
+            "classes": tally.classes,
+            "largest": tally.largest,
+            "present": list(tally.present.items()),
             "events": list(tally.events.items()),
             "pairs": [(pair, tested, tally.passed[pair]) for pair, tested in tally.tested.items()],
         }
@@ -121,14 +125,20 @@ def _pair(
 def _statistics(tallies: list[dict[str, Any]], events: LogicalEvents) -> Statistics:
     """Put the counts of all Spark partitions together."""
     labels = [variable.label for variable in events.variables]
-    rows, in_windows = (sum(tally[name] for tally in tallies) for name in ("rows", "in_windows"))
-    counts, tested, passed = Counter[str](), Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    rows, in_windows, classes = (sum(tally[name] for tally in tallies) for name in ("rows", "in_windows", "classes"))
+    counts, present = Counter[str](), Counter[str]()
+    tested, passed = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for tally in tallies:
+        present.update({labels[variable]: count for variable, count in tally["present"]})
         counts.update({labels[variable]: count for variable, count in tally["events"]})
         for (one, other), of, held in tally["pairs"]:
             tested[labels[one], labels[other]] += of
             passed[labels[one], labels[other]] += held
     return Statistics(
         {label: count / rows * in_windows / rows for label, count in counts.items()} if rows else {},
-        {pair: passed[pair] / count for pair, count in tested.items() if count},
+        # Where none passed, the share is at most about one of as many.
+        {pair: max(passed[pair], 0.5) / count for pair, count in tested.items() if count},
+        {label: count / classes for label, count in present.items()},
+        min(1.0, max(tally["largest"] for tally in tallies) / rows) if rows else None,
+        sum(tally["all"] for tally in tallies),
     )

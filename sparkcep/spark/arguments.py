@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from pyspark.sql import Column, DataFrame
 
 from sparkcep.errors import PatternSyntaxError
-from sparkcep.spark.prepare import Source
+from sparkcep.spark.source import Source
 from sparkcep.spark.types import quoted
 from sparkcep.syntax.builder import Pattern
 from sparkcep.syntax.clause import Definition, Fragment, MatchRecognize, Measure, Subset

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 
 from sparkcep.errors import BindingError, PatternSyntaxError, SparkcepError, did_you_mean
 from sparkcep.spark.arguments import ArgumentReader, Arguments, listed, refuse_other_language
-from sparkcep.spark.prepare import Source
+from sparkcep.spark.source import Source
 from sparkcep.syntax.builder import Pattern
 from sparkcep.syntax.clause import Fragment, Measure, Within
 from sparkcep.syntax.durations import parse_within

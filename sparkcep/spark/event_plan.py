@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from sparkcep.engine.bound_program import BoundProgram
@@ -17,9 +18,11 @@ from sparkcep.explain import explained_events
 from sparkcep.logical.event_binder import bind_events
 from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.logical.implied_keys import implied_keys
-from sparkcep.logical.outputs import OutputRows
+from sparkcep.logical.outputs import Numbered, OutputRows
 from sparkcep.planning.planner import choose_for_events
-from sparkcep.planning.plans import Decision, Options
+from sparkcep.planning.plans import Decision, Options, PlanName
+from sparkcep.planning.semi_joins import choose_semi_join
+from sparkcep.planning.slices import Slices, choose_slices, sliced
 from sparkcep.spark.bound_programs import program_for
 from sparkcep.spark.event_arguments import EventClause
 from sparkcep.spark.event_batch import EventTask
@@ -28,8 +31,10 @@ from sparkcep.spark.finish import counted, finished, matcher_schema
 from sparkcep.spark.join_plan import joined_frame
 from sparkcep.spark.matching import always_true, output_rows, plainly_named
 from sparkcep.spark.plan import is_aggregate
-from sparkcep.spark.prepare import Preparation, Prepared, Source, output_columns
+from sparkcep.spark.prepare import Preparation, Prepared, output_columns
 from sparkcep.spark.settings import settings_that_matter
+from sparkcep.spark.slices import counted_over_slices, numbered_over_slices
+from sparkcep.spark.source import Source
 from sparkcep.spark.types import SparkTypes, measured_units, time_units
 
 OUTPUTS = {
@@ -66,9 +71,23 @@ class EventPlan:
     def __init__(self, source: Source, clause: EventClause, options: Options) -> None:
         self._source = source
         self._clause = clause
+        self._options = options
         self.events = _with_implied_keys(_bound(source, clause), source, clause)
+        planned = choose_for_events(
+            self.events,
+            options,
+            sampled=clause.sample is not None,
+            matches=clause.matches,
+            orders_by_column=bool(source.sort_orders),
+        )
+        self.estimates = planned.estimates
+        name = planned.decision.chosen.name
+        semi_join = choose_semi_join(self.events, options)
+        self.slices = self._slices(options, name)
         measured = _measuring_clause(self.events, clause)
-        self.preparation = Preparation(source, self.events.match, self.events, measured)
+        self.preparation = Preparation(source, self.events.match, self.events, measured, semi_join, self.slices)
+        if self.slices is not None:
+            self._cut(self.slices)
         self.prepared = self.preparation.prepared()
         self.search = EventSearch(
             output=OUTPUTS[clause.matches],
@@ -80,18 +99,29 @@ class EventPlan:
             seed=options.seed,
             timeouts=clause.timeouts,
         )
-        planned = choose_for_events(
-            self.events,
-            options,
-            sampled=clause.sample is not None,
-            matches=clause.matches,
-            orders_by_column=bool(source.sort_orders),
-        )
         self.units = _units(self.events, self.prepared, clause)
-        self.estimates = planned.estimates
         program = compile_runs(self.events, self.search, self.units.window)
-        name = planned.decision.chosen.name
-        self.compiled = CompiledEvents(planned.decision, program_for(name, self.events, program, planned.estimates))
+        notes = tuple(chosen.text for chosen in (semi_join, self.slices) if chosen is not None)
+        decision = replace(planned.decision, notes=notes)
+        self.compiled = CompiledEvents(decision, program_for(name, self.events, program, planned.estimates))
+
+    def _slices(self, options: Options, name: PlanName) -> Slices | None:
+        """Return how partitions are cut; joins sort none."""
+        by_column = bool(self._source.sort_orders)
+        found = choose_slices(self.events, options, self._clause.matches, orders_by_column=by_column)
+        return None if name == "join" else found
+
+    def _cut(self, slices: Slices) -> None:
+        """Let matches begin in their slices."""
+        preparation, limited = self.preparation, self._clause.limit is not None
+        orders = tuple(order.name for order in preparation.early().orders if order.name is not None)
+        self.events = sliced(self.events, slices, orders, numbered=limited)
+        preparation.events, preparation.match = self.events, self.events.match
+
+    @property
+    def sorts_as_a_whole(self) -> bool:
+        """Whether the rows of a partition are sorted by one task."""
+        return self.slices is None and self.compiled.decision.chosen.name != "join"
 
     def dataframe(self) -> DataFrame:
         """Return the DataFrame of matches; runs no job."""
@@ -104,7 +134,8 @@ class EventPlan:
             passed = matcher_schema(task.output.rows, sent)
             schema = T.StructType([*passed.fields, T.StructField(task.output.count, T.DecimalType(38, 0))])
             emitted = plainly_named(prepared.frame).mapInArrow(task.run, schema)
-            return counted(emitted, task.output.rows, originals)
+            found = counted(emitted, task.output.rows, originals)
+            return found if self.slices is None else counted_over_slices(found, task.output.count, prepared.keys)
         if self.events.time is not None:
             assert prepared.decided is not None
             added = T.StructField(self.events.time, sent[prepared.decided].dataType)
@@ -116,8 +147,20 @@ class EventPlan:
         if self.events.graph is not None:
             schema = T.StructType([*schema.fields, *graph_fields(self.events.graph)])
         emitted = plainly_named(prepared.frame).mapInArrow(task.run, schema)
+        if self.slices is not None:
+            emitted = self._numbered_over_slices(emitted, self.slices)
         found = finished(emitted, self.events.match, task.output.rows, originals, self._source.alias)
         return found if self.events.graph is None else described(found, self.events, self._source.alias)
+
+    def _numbered_over_slices(self, emitted: DataFrame, slices: Slices) -> DataFrame:
+        """Number matches over all slices, where somebody asks for their numbers."""
+        number = next((o.name for o in self.events.match.outputs if isinstance(o, Numbered)), None)
+        if number is None:
+            return emitted
+        ends = [name for name in emitted.columns if name.startswith(slices.end)]
+        orders = self.preparation.early().orders
+        found = numbered_over_slices(emitted, number, self.prepared.keys, ends, orders)
+        return found if self._clause.limit is None else found.where(F.col(number) <= self._clause.limit)
 
     def _joined(self) -> DataFrame:
         return joined_frame(
@@ -125,6 +168,7 @@ class EventPlan:
             self.prepared,
             self.events,
             self.estimates,
+            None if self._options.stats is None else self._options.stats.rows,
             self.units,
             self.search,
             self._output(self.prepared),

@@ -25,6 +25,7 @@ def joined_frame(
     prepared: Prepared,
     events: LogicalEvents,
     estimates: Sequence[Estimates],
+    known_rows: float | None,
     units: TimeUnits,
     search: EventSearch,
     output: EventOutput,
@@ -37,6 +38,8 @@ def joined_frame(
         Of the input; the sorted rows themselves are not used.
     estimates
         Of the components of each order.
+    known_rows
+        How many rows some variable may take, if it is known.
     units
         How order values count in windows.
     search, output
@@ -48,7 +51,7 @@ def joined_frame(
     orders = []
     for order, each in zip(events.orders, estimates, strict=True):
         own = [None if component.within is None else units.window(component.within) for component in order.components]
-        planned = planned_join(order, events, each)
+        planned = planned_join(order, events, each, known_rows)
         orders.append(JoinedOrder(planned, events, rows, window, own, strict=search.strict_time))
     matches = JoinedMatches(rows, orders, names)
     if output.count is not None:

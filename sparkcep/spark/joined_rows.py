@@ -13,6 +13,7 @@ from sparkcep.engine.events import EventWindow
 from sparkcep.errors import MatchError
 from sparkcep.logical.event_bound import EventTest, LogicalEvents
 from sparkcep.logical.exclusive_types import variables_exclude_each_other
+from sparkcep.spark.event_times import bucket
 from sparkcep.spark.order_columns import OrderColumn
 from sparkcep.spark.places import literal_text
 from sparkcep.spark.prepare import Preparation, Prepared
@@ -77,17 +78,12 @@ class JoinedRows:
             return reduce(lambda rows, bit: rows.where(self._bit(bit)), bits, self._numbered)
         rows = self.preparation.aliased
         if bits:
-            test = self.preparation.holding(bits)
-            first = self.early.orders[0].key
-            if self.measured is not None and first is not None:
-                # A NULL there is told, whatever else the row holds.
-                test = test | F.expr(first.expression).isNull()
-            rows = rows.where(test)
+            rows = rows.where(self.preparation.or_untimed(self.preparation.holding(bits), self.early))
         return self.preparation.selected(rows, self.early, {})
 
     def _numbered_rows(self) -> DataFrame:
         bits = {f"{self.prefix}_b{bit}": self.preparation.holding((bit,)) for bit in self._all_bits()}
-        rows = self.preparation.selected(self.preparation.relevant(self.early.orders[0]), self.early, bits)
+        rows = self.preparation.selected(self.preparation.relevant(self.early), self.early, bits)
         hashed = [F.col(quoted(f.name)) for f in rows.schema.fields if not _holds_a_map(f.dataType)]
         return self.preparation.numbered(rows, self.early, [F.xxhash64(*hashed)])
 
@@ -196,11 +192,7 @@ class JoinedRows:
 
     def bucket(self, event: Column, window: EventWindow) -> Column:
         """Return the number of the stretch of time, as long as the window, that an event lies in."""
-        if window.kind == "float":
-            share = self.time(event) / F.lit(max(float(window.amount), 1e-300))
-            return F.floor(F.least(F.greatest(share, F.lit(-9e18)), F.lit(9e18)))
-        width = F.lit(max(int(window.amount), 1)).cast("bigint")
-        return F.call_function("div", self.time(event), width)
+        return bucket(self.time(event), window)
 
 
 def _holds_a_map(kind: T.DataType) -> bool:

@@ -109,9 +109,18 @@ class JoinedOrder:
             one, other, shifts = self._nearest(*sides)
             second, test = self._bucketed(second, one, other, self.window, shifts)
             tests.append(test)
-        frame = left.frame.join(second, reduce(and_, tests, F.lit(True)), "inner")
+        first, second = self._hinted(tree, left.frame, second)
+        frame = first.join(second, reduce(and_, tests, F.lit(True)), "inner")
         names = [self.event_name(k) for k in sorted(both)]
         return self._without_witnesses(_Part(frame.select(*names), both), sides)
+
+    def _hinted(self, tree: JoinTree, left: DataFrame, right: DataFrame) -> tuple[DataFrame, DataFrame]:
+        """Ask Spark to send the smaller side to all tasks, if it is known to be small."""
+        assert tree.parts is not None
+        sizes = [part.cardinality(self.planned.estimates) for part in tree.parts]
+        if sizes[1] <= sizes[0]:
+            return left, F.broadcast(right) if self.planned.is_small(tree.parts[1]) else right
+        return F.broadcast(left) if self.planned.is_small(tree.parts[0]) else left, right
 
     def _conditions(self, both: Places, sides: Sequence[Places]) -> list[Column]:
         """Return the conditions that can be tested now and not before."""

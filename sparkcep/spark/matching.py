@@ -21,7 +21,8 @@ from sparkcep.planning.plans import Decision, Options
 from sparkcep.planning.windows import FixedRows, TypeOf, fixed_rows
 from sparkcep.spark.batch import MatchTask
 from sparkcep.spark.finish import finished, matcher_schema
-from sparkcep.spark.prepare import Preparation, Prepared, Source
+from sparkcep.spark.prepare import Preparation, Prepared
+from sparkcep.spark.source import Source
 from sparkcep.spark.types import time_units
 from sparkcep.spark.windows import WindowPreparation
 

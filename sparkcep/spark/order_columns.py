@@ -28,8 +28,11 @@ class OrderColumn:
         if self.given is not None:
             return self.given
         assert self.name is not None
+        return self.sorted(F.col(quoted(self.name)))
+
+    def sorted(self, column: Column) -> Column:
+        """Return the sort order of another column that holds the same values."""
         assert self.key is not None
-        column = F.col(quoted(self.name))
         if self.key.ascending:
             return column.asc_nulls_first() if self.key.nulls_first else column.asc_nulls_last()
         return column.desc_nulls_first() if self.key.nulls_first else column.desc_nulls_last()

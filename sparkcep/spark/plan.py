@@ -10,9 +10,9 @@ from sparkcep.explain import explained
 from sparkcep.logical.binder import bind
 from sparkcep.planning.plans import Options
 from sparkcep.spark.matching import Compiled, compiled, matched_frame
-from sparkcep.spark.prepare import Source
 from sparkcep.spark.quiet import query_errors_unlogged
 from sparkcep.spark.settings import settings_that_matter
+from sparkcep.spark.source import Source
 from sparkcep.spark.types import SparkTypes, quoted
 from sparkcep.syntax.clause import MatchRecognize
 

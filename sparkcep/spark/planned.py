@@ -35,9 +35,10 @@ def planned(
         from sparkcep.spark.event_plan import EventPlan  # here: row patterns need nothing of it
 
         events, source = read_event_arguments(frame, arguments)
-        if not in_sql:
+        plan = EventPlan(replace(source, alias=alias), events, options)
+        if not in_sql and plan.sorts_as_a_whole:
             _warn_of_one_partition(events.partition_by)
-        return EventPlan(replace(source, alias=alias), events, options)
+        return plan
     clause, source = read_arguments(frame, arguments)
     if not in_sql:
         _warn_of_one_partition(clause.partition_by)

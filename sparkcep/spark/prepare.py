@@ -8,7 +8,9 @@ behind it, and only the columns the matcher needs go on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_, or_
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
@@ -21,38 +23,27 @@ from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Output
 from sparkcep.logical.relevant_rows import relevant_conditions
 from sparkcep.logical.scope import located
+from sparkcep.planning.semi_joins import SemiJoin
+from sparkcep.planning.slices import Slices
 from sparkcep.spark.order_columns import OrderColumn, named_order, numbering_window
 from sparkcep.spark.quiet import query_errors_unlogged
-from sparkcep.spark.types import analysed, escorted, expression, needs_escort, quoted, without_one_form
+from sparkcep.spark.semi_joins import near_rare_events
+from sparkcep.spark.slices import cut_into_slices
+from sparkcep.spark.slot_columns import in_units
+from sparkcep.spark.source import Source
+from sparkcep.spark.types import (
+    analysed,
+    escorted,
+    expression,
+    needs_escort,
+    quoted,
+    time_units,
+    without_one_form,
+)
 from sparkcep.syntax.clause import Fragment
 
 VARIABLES_PER_MASK = 62
 _MASK_TYPES = ((7, "tinyint"), (15, "smallint"), (31, "int"), (63, "bigint"))
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where the rows come from, and how the caller speaks of them.
-
-    Attributes
-    ----------
-    frame
-        The input, with a hidden column for every Column the caller passed in place of text.
-    columns
-        Names of the caller's own columns.
-    alias
-        Name the input relation is called by in expressions.
-    sort_orders
-        Sort orders passed as Columns, by the placeholder that stands for them in ORDER BY.
-    drop_null_order
-        Whether rows with a NULL first order value are dropped.
-    """
-
-    frame: DataFrame
-    columns: tuple[str, ...]
-    alias: str | None = None
-    sort_orders: dict[str, Column] = field(default_factory=dict)
-    drop_null_order: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +100,25 @@ class Preparation:
         The event pattern that `match` belongs to, if it is one.
     measured
         The clause that measures time by the first order column; by default WITHIN where it does.
+    semi_join
+        Which rows may be dropped because no rare event is near.
+    slices
+        How partitions are cut.
     """
 
     def __init__(
-        self, source: Source, match: LogicalMatch, events: LogicalEvents | None = None, measured: str | None = None
+        self,
+        source: Source,
+        match: LogicalMatch,
+        events: LogicalEvents | None = None,
+        measured: str | None = None,
+        semi_join: SemiJoin | None = None,
+        slices: Slices | None = None,
     ) -> None:
         self.source = source
         self.match = match
         self.events = events
+        self.semi_join, self.slices = semi_join, slices
         by_time = match.within is not None and match.within.unit != "events"
         self.measured = measured or ("WITHIN" if by_time and events is None else None)
         self.alias = source.alias
@@ -135,8 +137,13 @@ class Preparation:
         early = self.early()
         keys, orders = early.keys, early.orders
         masks = self._mask_names()
-        frame = self.selected(self.relevant(orders[0]), early, self._early_masks(masks))
-        frame = self._behind_window(self.numbered(frame, early))
+        frame = self.selected(self.relevant(early), early, self._early_masks(masks))
+        between_ties: list[Column] = []
+        if self.slices is not None and self.events is not None and self.events.within is not None:
+            frame = cut_into_slices(frame, self.slices, orders[0], self.events.within)
+            early = replace(early, keys=(*keys, self.slices.number))
+            between_ties = [F.col(self.slices.place)]
+        frame = self._behind_window(self.numbered(frame, early, between_ties))
         within = self._measured(orders[0])
         decided = orders[0].name if self._tells_decisions() else None
         passed = self._passed(keys, orders)
@@ -258,35 +265,43 @@ class Preparation:
         bits = 1 + min(VARIABLES_PER_MASK, conditions)
         return next(name for width, name in _MASK_TYPES if bits <= width)
 
-    def relevant(self, first: OrderColumn) -> DataFrame:
+    def relevant(self, early: EarlyColumns) -> DataFrame:
         """Return the rows that may take part in a match; what Spark can, it filters as it reads them."""
+        rows = self.aliased
         asked = relevant_conditions(self.events) if self.events is not None else None
-        if asked is None:
-            return self.aliased
-        counts: Column | None = None
-        for bits in asked:
-            test = self.holding(bits)
-            counts = test if counts is None else counts | test
-        assert counts is not None
-        if self.measured is not None and first.key is not None:
-            # A NULL there is told, whatever else the row holds.
-            counts = counts | self._checked(first.key.expression, "ORDER BY").isNull()
         try:
             with query_errors_unlogged():
-                return self.aliased.where(counts)
+                if asked is not None:
+                    rows = rows.where(self.or_untimed(reduce(or_, map(self.holding, asked)), early))
+                return rows if self.semi_join is None else self._near(rows, self.semi_join, early)
         except AnalysisException:
             return self.aliased  # the selection of all columns tells what is wrong
 
+    def or_untimed(self, test: Column, early: EarlyColumns) -> Column:
+        """Let rows without a time pass where time is measured: they are told, whatever else they hold."""
+        first = early.orders[0].key
+        if self.measured is None or first is None:
+            return test
+        return test | self._checked(first.expression, "ORDER BY").isNull()
+
+    def _near(self, rows: DataFrame, semi_join: SemiJoin, early: EarlyColumns) -> DataFrame:
+        """Return the rows that events of a variable, which every match binds, are near."""
+        rare = self.aliased.where(self.or_untimed(self.holding(semi_join.bits), early))
+        classes = self.events.keys if self.events is not None and semi_join.by_class else ()
+        keys = [early.columns[name] for name in (*early.keys, *classes)]
+        times = []
+        if semi_join.by_time and self.events is not None and self.events.within is not None:
+            name = early.orders[0].name
+            assert name is not None
+            kind = self.aliased.select(early.columns[name]).schema[0].dataType
+            units = time_units(kind, self.events.within)
+            times.append((in_units(early.columns[name], kind), units.window(self.events.within)))
+        return near_rare_events(rows, rare, keys, times, self.match.prefix)
+
     def holding(self, bits: tuple[int, ...]) -> Column:
         """Return whether row conditions hold together."""
-        total: Column | None = None
-        for bit in bits:
-            condition = self.match.conditions[bit]
-            assert condition.row_only is not None
-            holds = self._checked(condition.row_only.text, self._clause(condition))
-            total = holds if total is None else total & holds
-        assert total is not None
-        return total
+        texts = [(condition, condition.row_only) for condition in (self.match.conditions[bit] for bit in bits)]
+        return reduce(and_, [self._checked(row.text, self._clause(c)) for c, row in texts if row is not None])
 
     def _carried(self, keys: tuple[str, ...]) -> tuple[str, ...]:
         """Input columns that are needed behind the shuffle."""

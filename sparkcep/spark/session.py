@@ -14,8 +14,8 @@ from sparkcep.planning.plans import Options
 from sparkcep.spark.arguments import Arguments
 from sparkcep.spark.plan import MatchPlan
 from sparkcep.spark.planned import planned
-from sparkcep.spark.prepare import Source
 from sparkcep.spark.quiet import query_errors_unlogged
+from sparkcep.spark.source import Source
 from sparkcep.spark.types import analysis_error
 from sparkcep.syntax.statements import Occurrence, rewrite
 from sparkcep.syntax.table_call import TableCall

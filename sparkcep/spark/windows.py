@@ -21,8 +21,9 @@ from sparkcep.logical.slots import Read
 from sparkcep.planning.windows import FixedRows, reads_neighbours, values_measured
 from sparkcep.spark.order_columns import OrderColumn, numbering_window
 from sparkcep.spark.places import partition_text, raised_text
-from sparkcep.spark.prepare import VARIABLES_PER_MASK, EarlyColumns, Preparation, Source
+from sparkcep.spark.prepare import VARIABLES_PER_MASK, EarlyColumns, Preparation
 from sparkcep.spark.slot_columns import encoded, in_units, slot_column
+from sparkcep.spark.source import Source
 from sparkcep.spark.types import quoted, time_units
 from sparkcep.spark.window_outputs import WindowOutputs
 
@@ -89,7 +90,7 @@ class WindowPreparation(Preparation):
     def _found(self) -> _Found:
         early = self.early()
         first = early.orders[0]
-        frame = self.selected(self.relevant(first), early, self._early_masks(self._mask_names()))
+        frame = self.selected(self.relevant(early), early, self._early_masks(self._mask_names()))
         frame = self._masked(frame, early)
         self.kinds = {field.name: field.dataType for field in frame.schema.fields}
         neighbours = (

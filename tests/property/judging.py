@@ -30,7 +30,8 @@ from sparkcep.spark.batch import MatchTask, RowMatcher
 from sparkcep.spark.finish import finished, matcher_schema
 from sparkcep.spark.matching import compiled, match_task
 from sparkcep.spark.plan import MatchPlan
-from sparkcep.spark.prepare import Preparation, Prepared, Source
+from sparkcep.spark.prepare import Preparation, Prepared
+from sparkcep.spark.source import Source
 from sparkcep.syntax.clause import MatchRecognize
 from tests.property.comparison import compare
 from tests.property.reference import ReferenceError_, StepLimitReached

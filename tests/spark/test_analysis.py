@@ -22,6 +22,9 @@ def test_rates_and_selectivities(spark: SparkSession) -> None:
     assert found.rates == {"a": pytest.approx(3 / 10 * 2.3), "b": pytest.approx(0.5 * 2.3), "c": pytest.approx(0.46)}
     # a b inside of the window: 5 3, 1 3, 2 8; b c: 3 9, 1 8, 8 8.
     assert found.selectivities == {("a", "b"): pytest.approx(2 / 3), ("b", "c"): pytest.approx(1 / 3)}
+    # Of two partitions both hold A and B, and C; one has 6 of 10 rows.
+    assert found.presence == {"a": 1.0, "b": 1.0, "c": 1.0}
+    assert (found.largest, found.rows) == (pytest.approx(0.6), 10)
     options = sparkcep.Options(stats=sparkcep.Statistics.from_json(found.to_json()), plan="ordered")
     assert "(c, b, a)" in sparkcep.plan(frame, pattern, options=options, **given).explain()
     matches = sparkcep.match_pattern(frame, f"{pattern} RETURN a.v AS a, c.v AS c", options=options, **given)

@@ -19,6 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+import sparkcep
 from sparkcep.engine.bound_program import BoundProgram
 from sparkcep.engine.event_output import EventOutput
 from sparkcep.engine.runs_program import RunsProgram
@@ -37,6 +38,7 @@ from tests.tables.event_cases import COLUMNS, ORDER, EventTableCase, load_event_
 THREADS = 3
 CASES_PER_JOB = 24
 ROWS_PER_PUSH = (1, 3)
+BY_JOINS = ", by joins"
 CASES = {str(case): case for case in load_event_cases()}
 Outcome = list[dict[str, Any]] | Exception
 
@@ -134,16 +136,28 @@ def case_frame(spark: SparkSession, case: EventTableCase) -> DataFrame:
     return literal_frame(spark, COLUMNS, types, [[row[name] for name in COLUMNS] for row in case.rows])
 
 
-def planned(spark: SparkSession, case: EventTableCase) -> DataFrame | SparkcepError:
-    """Return the matches of a case as JSON, behind its name."""
+def planned(spark: SparkSession, case: EventTableCase) -> dict[str, DataFrame | SparkcepError]:
+    """Return the matches of a case as JSON, behind its name; by joins too where these may find them."""
+    frame = case_frame(spark, case)
+    arguments = {"order_by": ORDER, "type_column": "type", "strategy": case.strategy, **case.arguments}
     try:
-        found = case_frame(spark, case).match_pattern(
-            case.pattern, order_by=ORDER, type_column="type", strategy=case.strategy, **case.arguments
-        )
+        plan = sparkcep.plan(frame, case.pattern, **arguments)
+        found = {str(case): plan.dataframe()}
+        if may_join(plan):
+            joined = frame.match_pattern(case.pattern, **arguments, options=Options(plan="join"))
+            found[f"{case}{BY_JOINS}"] = joined
     except SparkcepError as error:
-        return error
-    row = F.to_json(F.struct(*(F.col(f"`{name}`") for name in found.columns)), {"ignoreNullFields": "false"})
-    return found.select(F.lit(str(case)).alias("case"), row.alias("row"))
+        return {str(case): error}
+    return {name: as_json(name, matches) for name, matches in found.items()}
+
+
+def may_join(plan: EventPlan) -> bool:
+    return any(candidate.name == "join" and candidate.legal for candidate in plan.compiled.decision.candidates)
+
+
+def as_json(name: str, matches: DataFrame) -> DataFrame:
+    row = F.to_json(F.struct(*(F.col(f"`{column}`") for column in matches.columns)), {"ignoreNullFields": "false"})
+    return matches.select(F.lit(name).alias("case"), row.alias("row"))
 
 
 def collected(frames: dict[str, DataFrame]) -> dict[str, Outcome]:
@@ -161,7 +175,7 @@ def collected(frames: dict[str, DataFrame]) -> dict[str, Outcome]:
 
 
 @pytest.fixture(scope="module")
-def outcome(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[Callable[[str], Outcome]]:
+def outcome(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[Callable[[str], Outcome | None]]:
     """Plan and run the selected cases, and return what asks for the outcome of one."""
     selected = [item.callspec.params["name"] for item in request.session.items if item.path == request.path]
     original = EventPlan.task
@@ -174,20 +188,27 @@ def outcome(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[Cal
         for first in range(0, len(selected), CASES_PER_JOB):
             names = selected[first : first + CASES_PER_JOB]
             jobs |= dict.fromkeys(names, pool.submit(_outcomes, spark, names))
-        yield lambda name: jobs[name].result(timeout=400)[name]
+        yield lambda name: jobs[name.removesuffix(BY_JOINS)].result(timeout=400).get(name)
         pool.shutdown(cancel_futures=True)
 
 
 def _outcomes(spark: SparkSession, names: list[str]) -> dict[str, Outcome]:
-    plans = {name: planned(spark, CASES[name]) for name in names}
+    plans = {name: plan for case in names for name, plan in planned(spark, CASES[case]).items()}
     frames = {name: plan for name, plan in plans.items() if isinstance(plan, DataFrame)}
     faults: dict[str, Outcome] = {name: plan for name, plan in plans.items() if isinstance(plan, SparkcepError)}
     return faults | (collected(frames) if frames else {})
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_spark_agrees_with_the_table(name: str, outcome: Callable[[str], Outcome]) -> None:
-    case, found = CASES[name], outcome(name)
+def test_spark_agrees_with_the_table(name: str, outcome: Callable[[str], Outcome | None]) -> None:
+    found, joined = outcome(name), outcome(f"{name}{BY_JOINS}")
+    assert found is not None
+    check(CASES[name], found)
+    if joined is not None:
+        check(CASES[name], joined)
+
+
+def check(case: EventTableCase, found: Outcome) -> None:
     if case.expected is None:
         assert isinstance(found, Exception), f"finds {found}"
         assert [word for word in case.error if word not in str(found)] == []

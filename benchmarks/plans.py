@@ -1,0 +1,155 @@
+"""Benchmarks of the planner's choices on whole Spark jobs: joins, semi-joins, slices of one huge partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+from benchmarks.data import FOLDER, SEED
+from benchmarks.jobs import Scale, run
+from benchmarks.race import paired_ratio, race
+from benchmarks.report import Result
+from benchmarks.session import session
+
+VALUES = 100_000
+JOINED_WINDOW = 100_000
+JOINED = f"""SEQ(A a, B b, C c) WHERE skip_till_any_match {{ a.x = b.x AND b.y = c.y }} WITHIN {JOINED_WINDOW}
+    RETURN a.t AS began, c.t AS ended"""
+
+KEYS, CLOSING = 100_000, 1_000
+CLOSED = "SEQ(A a, B b, C c) WITHIN 1000000 RETURN a.t AS began, c.t AS ended"
+
+SLICED_WINDOW = 1000
+SLICED = f"""SEQ(A+ a[], B b) WHERE skip_till_next_match {{ a[1].x % 500 = 0 AND a[i].x > a[i-1].x AND b.x < 20000 }}
+    WITHIN {SLICED_WINDOW} RETURN a[1].t AS began, b.t AS ended, COUNT(a) AS n"""
+
+
+def joins(scale: Scale) -> Result:
+    """Measure pairwise equalities without a common key: joins against partial matches in one partition."""
+    import sparkcep
+
+    result = Result("joins", "Pairwise equalities, no key: joins ÷ runs", scale.settings(window=JOINED_WINDOW))
+    with session() as spark:
+        rows = spark.read.parquet(str(tied(scale.rows)))
+
+        def matches(plan: str) -> DataFrame:
+            options = sparkcep.Options(plan=plan, slices="never")  # type: ignore[arg-type]
+            return rows.match_pattern(JOINED, order_by="t", type_column="kind", options=options)
+
+        jobs = {plan: matches(plan) for plan in ("join", "runs")}
+        timings = race({name: lambda job=job: run(job) for name, job in jobs.items()}, repeats=scale.repeats)
+        counts = {plan: job.count() for plan, job in jobs.items()}
+        for plan, timing in timings.items():
+            line = {"plan": plan, "seconds": timing.median, "spread": timing.spread, "matches": counts[plan]}
+            result.records.append(line)
+        chosen = sparkcep.plan(rows, JOINED, order_by="t", type_column="kind").compiled.decision.chosen.name
+    result.at_least("seconds of runs ÷ join", paired_ratio(timings["runs"], timings["join"]), 3)
+    result.at_least("auto chooses join", float(chosen == "join"), 1)
+    result.at_most("difference of matches", float(max(counts.values()) - min(counts.values())), 0)
+    return result
+
+
+def semi_join(scale: Scale) -> Result:
+    """Measure what a rare closing event leaves of the rows that are shuffled."""
+    import sparkcep
+
+    settings = scale.settings(keys=KEYS, closing=CLOSING)
+    result = Result("semi_join", "A rare closing event: rows that are shuffled", settings)
+    with session() as spark:
+        rows = spark.read.parquet(str(closing(scale.rows)))
+        statistics = sparkcep.Statistics({"a": 40, "b": 40, "c": 0.01}, presence={"a": 1, "b": 1, "c": 0.01})
+        jobs = {
+            name: rows.match_pattern(CLOSED, partition_by="k", order_by="t", type_column="kind", options=options)
+            for name, options in {
+                "never": sparkcep.Options(semi_join="never"),
+                "auto": sparkcep.Options(stats=statistics),
+            }.items()
+        }
+        timings = race({name: lambda job=job: run(job) for name, job in jobs.items()}, repeats=scale.repeats)
+        shuffled = {name: shuffled_rows(spark, job) for name, job in jobs.items()}
+        for name, timing in timings.items():
+            line = {"semi_join": name, "seconds": timing.median, "spread": timing.spread, "shuffled": shuffled[name]}
+            result.records.append({**line, "matches": jobs[name].count()})
+    result.at_least("shuffled rows, never ÷ auto", shuffled["never"] / max(shuffled["auto"], 1), 50)
+    return result
+
+
+def shuffled_rows(spark: SparkSession, job: DataFrame) -> int:
+    """Run a job; return the records that its widest stage wrote into the shuffle, as Spark's status store tells."""
+    before = set(_written_by_stage(spark))
+    run(job)
+    return max(rows for stage, rows in _written_by_stage(spark).items() if stage not in before)
+
+
+def _written_by_stage(spark: SparkSession) -> dict[int, int]:
+    scala: Any = spark.sparkContext._jsc.sc()
+    listed = scala.statusStore().stageList(None, False, False, None, None)
+    stages = [listed.apply(i) for i in range(listed.size())]
+    return {stage.stageId(): stage.shuffleWriteRecords() for stage in stages}
+
+
+def slices(scale: Scale) -> Result:
+    """Measure one huge partition in slices: on two cores against one, and against the whole partition."""
+    import sparkcep
+
+    result = Result("slices", "One partition in slices of time", scale.settings(window=SLICED_WINDOW))
+    seconds: dict[str, float] = {}
+    found: dict[str, int] = {}
+    for cores in (2, 1):
+        with session(cores=cores) as spark:
+            rows = spark.read.parquet(str(tied(scale.rows)))
+            names = ("auto", "never") if cores == 2 else ("auto",)
+            jobs = {
+                f"slices={name}, local[{cores}]": rows.match_pattern(
+                    SLICED, order_by="t", type_column="kind", options=sparkcep.Options(slices=name)
+                )
+                for name in names
+            }
+            timings = race({name: lambda job=job: run(job) for name, job in jobs.items()}, repeats=scale.repeats)
+            for name, timing in timings.items():
+                seconds[name], found[name] = timing.median, jobs[name].count()
+                line = {"job": name, "seconds": timing.median, "spread": timing.spread, "matches": found[name]}
+                result.records.append(line)
+    ratio = seconds["slices=auto, local[1]"] / seconds["slices=auto, local[2]"]
+    result.at_least("seconds on one core ÷ on two", ratio, 1.6)
+    result.at_most("difference of matches", float(max(found.values()) - min(found.values())), 0)
+    return result
+
+
+def tied(rows: int) -> Path:
+    """Return a file of A, B and, rarely, C, with two columns of values that tie them together."""
+    return _written(f"tied_{rows}", lambda: _tied(rows))
+
+
+def _tied(rows: int) -> pa.Table:
+    random = np.random.default_rng(SEED)
+    share = random.random(rows)
+    kind = np.where(share < 0.4995, "A", np.where(share < 0.999, "B", "C"))
+    values = {name: random.integers(0, VALUES, rows) for name in ("x", "y")}
+    return pa.table({"t": np.arange(rows), "kind": pa.array(kind), **values})
+
+
+def closing(rows: int) -> Path:
+    """Return a file of A and B over many keys, and of few C."""
+    return _written(f"closing_{rows}", lambda: _closing(rows))
+
+
+def _closing(rows: int) -> pa.Table:
+    random = np.random.default_rng(SEED)
+    keys, kind = random.integers(0, KEYS, rows), np.where(random.random(rows) < 0.5, "A", "B")
+    kind[random.choice(rows, CLOSING, replace=False)] = "C"
+    return pa.table({"t": np.arange(rows), "k": keys, "kind": pa.array(kind)})
+
+
+def _written(name: str, made: Callable[[], pa.Table]) -> Path:
+    path = FOLDER / f"{name}.parquet"
+    if not path.exists():
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        pq.write_table(made(), path, row_group_size=1_000_000)
+    return path

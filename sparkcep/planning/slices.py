@@ -1,0 +1,137 @@
+"""One huge partition in slices of time that are matched in parallel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sparkcep.errors import PlanError
+from sparkcep.logical.bound import Condition, RowCondition
+from sparkcep.logical.event_bound import EventComponent, EventOrder, LogicalEvents
+from sparkcep.logical.outputs import Gathered, Numbered, Output
+from sparkcep.logical.slots import ALL_ROWS
+from sparkcep.planning.plans import AUTO, NEVER, Options
+
+# A slice is so many windows long: rows of the window behind it are matched twice.
+WINDOWS_PER_SLICE = 32
+# Below that share of the rows the largest partition keeps no core from its work for long.
+LARGE_SHARE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """Cuts partitions into slices of time, each with the rows of one window behind it.
+
+    Attributes
+    ----------
+    windows
+        How many windows a slice is long.
+    number, own, place
+        Hidden columns: the number of the slice; whether a row lies in it, not behind it; and what tells rows
+        with equal order values apart, the same in all slices.
+    end
+        What the names of columns begin with that tell of a match's last event.
+    """
+
+    windows: int
+    number: str
+    own: str
+    place: str
+    end: str
+
+    @property
+    def text(self) -> str:
+        """What happens, in words."""
+        return (
+            f"Partitions are cut into slices of {self.windows} windows, matched in parallel; "
+            "each match belongs to the slice of its first event"
+        )
+
+
+def choose_slices(events: LogicalEvents, options: Options, matches: str, *, orders_by_column: bool) -> Slices | None:
+    """Return how partitions are cut, None where they stay whole.
+
+    Parameters
+    ----------
+    matches
+        The caller's ``matches=``.
+    orders_by_column
+        Whether a sort order was given as a Column.
+
+    Raises
+    ------
+    PlanError
+        ILLEGAL_PLAN: the options ask for slices of a pattern whose matches need the partition as a whole.
+    """
+    if options.slices == NEVER:
+        return None
+    reason = slice_obstacle(events, matches, orders_by_column=orders_by_column)
+    prefix = events.match.prefix
+    windows = WINDOWS_PER_SLICE if options.slices == AUTO else int(options.slices)
+    slices = Slices(windows, f"{prefix}_slice", f"{prefix}_own", f"{prefix}_place", f"{prefix}_end")
+    if options.slices == AUTO:
+        largest = options.stats.largest if options.stats is not None else None
+        is_large = largest > LARGE_SHARE if largest is not None else not events.match.partition_by
+        return slices if reason is None and is_large else None
+    if reason is not None:
+        raise PlanError(
+            "ILLEGAL_PLAN",
+            f"the partitions of this pattern cannot be cut into slices: {reason}",
+            clause="options",
+            found=f"slices={options.slices!r}",
+            allowed=[AUTO, NEVER],
+        )
+    return slices
+
+
+def slice_obstacle(events: LogicalEvents, matches: str, *, orders_by_column: bool) -> str | None:
+    """Return why partitions may not be cut into slices, None if they may."""
+    if events.within is None or events.within.unit == "events":
+        return "no window of time bounds a match"
+    if any(within.unit == "events" for _, within in events.windows):
+        return "a window counts events"
+    if orders_by_column:
+        return "nobody can look into a sort order made of a Column"
+    if matches not in ("all", "count", "one_per_start"):
+        return f"matches='{matches}' looks at matches of several slices together"
+    if events.waiting is not None:
+        return "partial matches that time out would come twice"
+    if not all(order.is_sequential for order in events.orders):
+        return "parts of AND interleave, so that any of them may be first"
+    if any(not gap.before or not gap.after or gap.within is not None for order in events.orders for gap in order.gaps):
+        return "a closing window decides about a negation"
+    return None
+
+
+def sliced(events: LogicalEvents, slices: Slices, orders: tuple[str, ...], *, numbered: bool) -> LogicalEvents:
+    """Return a pattern whose matches begin in their slice.
+
+    Parameters
+    ----------
+    orders
+        The order columns: matches are numbered by where they end, over all slices.
+    numbered
+        Whether matches must have numbers even if no measure reads them.
+    """
+    match = events.match
+    bit = len(match.conditions)
+    own = Condition("slice", "the row lies in its slice", RowCondition(slices.own, numbered=True, mentions=()))
+    told = [slices.number, *orders, slices.place]
+    added: list[Output] = [
+        Gathered(f"{slices.end}{i}", name, ALL_ROWS, "last", final=True) for i, name in enumerate(told)
+    ]
+    if numbered and not any(isinstance(output, Numbered) for output in match.outputs):
+        added.append(Numbered(f"{match.prefix}_number"))
+    return replace(
+        events,
+        match=replace(match, conditions=(*match.conditions, own), outputs=(*match.outputs, *added)),
+        orders=tuple(_beginning(order, bit) for order in events.orders),
+    )
+
+
+def _beginning(order: EventOrder, bit: int) -> EventOrder:
+    components = [_asking(c, bit) if k in order.first else c for k, c in enumerate(order.components)]
+    return replace(order, components=tuple(components))
+
+
+def _asking(component: EventComponent, bit: int) -> EventComponent:
+    return replace(component, begin=replace(component.begin, bits=(*component.begin.bits, bit)))

@@ -1,0 +1,82 @@
+"""Partitions cut into slices of time before the shuffle, and matches numbered over all slices behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.window import Window
+
+from sparkcep.engine.events import EventWindow
+from sparkcep.planning.slices import Slices
+from sparkcep.spark.event_times import stretch
+from sparkcep.spark.order_columns import OrderColumn
+from sparkcep.spark.slot_columns import in_units
+from sparkcep.spark.types import quoted, time_units
+from sparkcep.syntax.clause import Within
+
+# Rounded sums of fractions may be that share of a number, or of the window, away.
+_ROUNDING = 1e-9
+
+
+def cut_into_slices(frame: DataFrame, slices: Slices, first: OrderColumn, within: Within) -> DataFrame:
+    """Return each row with the number of its slice, and once more for the slice that a window reaches back to.
+
+    Parameters
+    ----------
+    first
+        The order column that the window measures.
+    """
+    assert first.name is not None
+    column = F.col(quoted(first.name))
+    kind = frame.schema[first.name].dataType
+    window = time_units(kind, within).window(within)
+    time = in_units(column, kind)
+    own = stretch(time, window, slices.windows)
+    reached = F.array_compact(F.array(own, F.when(_reaches_back(time, own, window, slices.windows), own - 1)))
+    numbers = F.when(own.isNull(), F.array(own)).otherwise(reached)
+    numbered = frame.withColumn(slices.place, F.monotonically_increasing_id())
+    exploded = numbered.select("*", own.alias(slices.own), F.explode(numbers).alias(slices.number))
+    return exploded.withColumn(slices.own, F.col(slices.own).eqNullSafe(F.col(slices.number)))
+
+
+def _reaches_back(time: Column, own: Column, window: EventWindow, windows: int) -> Column:
+    """Return whether a match that began in the slice before may hold a row."""
+    if window.kind == "float":
+        length = max(float(window.amount) * windows, 1e-300)
+        slack = F.abs(time) * _ROUNDING + float(window.amount) * (1 + _ROUNDING)
+        return time - own.cast("double") * length <= slack
+    length = max(int(window.amount), 1) * windows
+    return F.pmod(time, F.lit(length).cast("bigint")) <= max(int(window.amount), 1)
+
+
+def numbered_over_slices(
+    emitted: DataFrame, number: str, keys: Sequence[str], ends: Sequence[str], orders: Sequence[OrderColumn]
+) -> DataFrame:
+    """Number the matches of each partition anew: by their last events, then by slice, then as in the slice.
+
+    Of matches that end in one event, those of the slice before begin earlier.
+
+    Parameters
+    ----------
+    number
+        The column that holds the number of a match in its slice.
+    ends
+        Columns that tell of the last event: its slice, the values it is ordered by, and its place among equal ones.
+    orders
+        How these values are sorted.
+    """
+    slice_number, *values, place = (F.col(name) for name in ends)
+    by_end = [order.sorted(value) for order, value in zip(orders, values, strict=True)]
+    window = Window.partitionBy(*(F.col(quoted(key)) for key in keys)).orderBy(
+        *by_end, place, slice_number, F.col(number)
+    )
+    return emitted.withColumn(number, F.row_number().over(window).cast("bigint"))
+
+
+def counted_over_slices(counted: DataFrame, count: str, keys: Sequence[str]) -> DataFrame:
+    """Add up the counts of the slices of each partition."""
+    total = F.sum(F.col(count)).cast("decimal(38,0)").alias(count)
+    found = counted.groupBy(*(F.col(quoted(key)) for key in keys)).agg(total)
+    return found.where(F.col(count).isNotNull())  # without keys there is a row even for nothing
