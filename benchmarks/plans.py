@@ -96,8 +96,9 @@ def shuffled_rows(spark: SparkSession, job: DataFrame) -> int:
 
 
 def _written_by_stage(spark: SparkSession) -> dict[int, int]:
-    scala: Any = spark.sparkContext._jsc.sc()
-    listed = scala.statusStore().stageList(None, False, False, None, None)
+    context: Any = spark.sparkContext
+    nothing, no_quantiles = context._jvm.java.util.ArrayList(), context._gateway.new_array(context._jvm.double, 0)
+    listed = context._jsc.sc().statusStore().stageList(nothing, False, False, no_quantiles, nothing)
     stages = [listed.apply(i) for i in range(listed.size())]
     return {stage.stageId(): stage.shuffleWriteRecords() for stage in stages}
 
