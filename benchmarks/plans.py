@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.data import FOLDER, SEED
 from benchmarks.jobs import Scale, run
-from benchmarks.race import paired_ratio, race
+from benchmarks.race import Timing, paired_ratio, race
 from benchmarks.report import Result
 from benchmarks.session import session
 
@@ -104,31 +105,37 @@ def _written_by_stage(spark: SparkSession) -> dict[int, int]:
 
 
 def slices(scale: Scale) -> Result:
-    """Measure one huge partition in slices: on two cores against one, and against the whole partition."""
+    """Measure one huge partition in slices: on two cores against one; and once, for its matches, as a whole."""
+    result = Result("slices", "One partition in slices of time", scale.settings(window=SLICED_WINDOW))
+    sliced = [_sliced(scale, "auto", cores, scale.repeats) for cores in (2, 1)]
+    whole = _sliced(scale, "never", 2, 0)
+    result.records += [*sliced, whole]
+    result.at_least("seconds on one core ÷ on two", sliced[1]["seconds"] / sliced[0]["seconds"], 1.6)
+    result.at_most("difference of matches", float(abs(sliced[0]["matches"] - whole["matches"])), 0)
+    return result
+
+
+def _sliced(scale: Scale, slices: Literal["auto", "never"], cores: int, repeats: int) -> dict[str, Any]:
+    """Time a job; without repetitions once, as it counts its matches."""
     import sparkcep
 
-    result = Result("slices", "One partition in slices of time", scale.settings(window=SLICED_WINDOW))
-    seconds: dict[str, float] = {}
-    found: dict[str, int] = {}
-    for cores in (2, 1):
-        with session(cores=cores) as spark:
-            rows = spark.read.parquet(str(tied(scale.rows)))
-            names = ("auto", "never") if cores == 2 else ("auto",)
-            jobs = {
-                f"slices={name}, local[{cores}]": rows.match_pattern(
-                    SLICED, order_by="t", type_column="kind", options=sparkcep.Options(slices=name)
-                )
-                for name in names
-            }
-            timings = race({name: lambda job=job: run(job) for name, job in jobs.items()}, repeats=scale.repeats)
-            for name, timing in timings.items():
-                seconds[name], found[name] = timing.median, jobs[name].count()
-                line = {"job": name, "seconds": timing.median, "spread": timing.spread, "matches": found[name]}
-                result.records.append(line)
-    ratio = seconds["slices=auto, local[1]"] / seconds["slices=auto, local[2]"]
-    result.at_least("seconds on one core ÷ on two", ratio, 1.6)
-    result.at_most("difference of matches", float(max(found.values()) - min(found.values())), 0)
-    return result
+    with session(cores=cores) as spark:
+        rows = spark.read.parquet(str(tied(scale.rows)))
+        options = sparkcep.Options(slices=slices)
+        job = sparkcep.match_pattern(rows, SLICED, order_by="t", type_column="kind", options=options)
+        timing = race({"job": lambda: run(job)}, repeats=repeats)["job"] if repeats else Timing()
+        begin = time.perf_counter()
+        matches = job.count()
+        if not repeats:
+            timing.seconds.append(time.perf_counter() - begin)
+    return {
+        "slices": slices,
+        "cores": cores,
+        "seconds": timing.median,
+        "spread": timing.spread,
+        "repeats": repeats or 1,
+        "matches": matches,
+    }
 
 
 def tied(rows: int) -> Path:

@@ -131,11 +131,7 @@ def planned_join(
         How many rows there are that some component may take, if it is known.
     """
     leaves = tuple(range(len(order.components))) if order.is_sequential else greedy_order(estimates).order
-    arranged = Estimates(
-        tuple(estimates.variables[k] for k in leaves),
-        tuple(estimates.rates[k] for k in leaves),
-        tuple(tuple(estimates.selectivities[i][j] for j in leaves) for i in leaves),
-    )
+    arranged = estimates.arranged(leaves)
     windows = None if rows is None else rows / max(sum(estimates.rates), 1e-9)
     tree = cheapest_tree(arranged).tree
     return PlannedJoin(order, leaves, tree, bound_conditions(order, events), arranged, windows)

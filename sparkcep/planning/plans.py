@@ -36,6 +36,9 @@ class Options:
     stats
         What is known of an event pattern's variables: the planner compares engines by it, and "ordered"
         binds first what is rare and selective.
+    sample
+        How many rows of the input to measure `stats` on before planning, if none are given: the one option that
+        runs a job when the DataFrame is built. None: no job.
     semi_join
         A variable that every match binds: rows without an event of it in their partition (or, without keys, in
         their window) are dropped before the shuffle, at the price of reading the input twice. "auto": where
@@ -58,6 +61,7 @@ class Options:
     overflow: Literal["fail"] = "fail"
     seed: int = 0
     stats: Statistics | None = None
+    sample: int | None = None
     semi_join: str = AUTO
     slices: int | Literal["auto", "never"] = "auto"
 
@@ -68,6 +72,8 @@ class Options:
         is_count = isinstance(self.slices, int) and not isinstance(self.slices, bool) and self.slices >= 1
         if not is_count and self.slices not in (AUTO, NEVER):
             raise ValueError(f"slices are a number of windows from 1 on, 'auto' or 'never', not {self.slices!r}")
+        if self.sample is not None and not (isinstance(self.sample, int) and self.sample >= 1):
+            raise ValueError(f"sample is a number of rows from 1 on, or None, not {self.sample!r}")
         if self.max_steps < 1:
             raise ValueError(f"max_steps is at least 1, not {self.max_steps}")
         if self.max_partial_matches < 1:

@@ -16,14 +16,16 @@ from sparkcep.engine.events import COUNT, EventSearch
 from sparkcep.engine.ordered_program import OrderedProgram, compile_ordered
 from sparkcep.engine.runs_program import compile_runs
 from sparkcep.logical.event_bound import EventComponent, EventOrder, EventTest, LogicalEvents
-from sparkcep.planning.lazy import BoundCondition, bound_conditions
+from sparkcep.planning.lazy import BoundCondition, bound_conditions, obstacle
 from sparkcep.planning.planner import choose_for_events
 from sparkcep.planning.plans import Options
 from sparkcep.planning.statistics import Statistics
 from sparkcep.spark.bound_programs import ordered_program
+from sparkcep.spark.event_arguments import EventClause
 from sparkcep.spark.event_batch import EventDriver, EventTask
 from sparkcep.spark.event_plan import EventPlan
 from sparkcep.spark.matching import plainly_named
+from sparkcep.spark.source import Source
 
 ROWS_PER_PARTITION = 20_000
 _COLUMN = "tally"
@@ -72,6 +74,18 @@ class AnalysisTask:
             "pairs": [(pair, tested, tally.passed[pair]) for pair, tested in tally.tested.items()],
         }
         yield pa.RecordBatch.from_arrays([pa.array([json.dumps(told)])], names=[_COLUMN])
+
+
+def sampled(source: Source, clause: EventClause, rows: int) -> Statistics | None:
+    """Measure rates and selectivities on some rows of the input; runs a job. None where no plan would use them.
+
+    Which share of the partitions holds an event, and which the largest one, a few rows do not tell.
+    """
+    plan = EventPlan(replace(source, frame=source.frame.limit(rows)), clause, Options())
+    if obstacle(plan.events) is not None:
+        return None
+    found = analyzed(plan)
+    return Statistics(found.rates, found.selectivities)
 
 
 def analyzed(plan: EventPlan) -> Statistics:

@@ -53,11 +53,7 @@ class JoinedRows:
         operands = [operand.column for operand in events.operands]
         wanted = dict.fromkeys([*self.early.keys, *events.keys, *operands, *orders, *names])
         self.fields = {name: place for place, name in enumerate(wanted)}
-        plain = T.StringType()
-        texts = frozenset(
-            field.name.lower() for field in preparation.source.frame.schema.fields if field.dataType == plain
-        )
-        self.is_numbered = not variables_exclude_each_other(events, texts)
+        self.is_numbered = not variables_exclude_each_other(events)
         self._numbered = self._numbered_rows() if self.is_numbered else None
 
     # -- selections ----------------------------------------------------------------------------------

@@ -35,7 +35,12 @@ def planned(
         from sparkcep.spark.event_plan import EventPlan  # here: row patterns need nothing of it
 
         events, source = read_event_arguments(frame, arguments)
-        plan = EventPlan(replace(source, alias=alias), events, options)
+        source = replace(source, alias=alias)
+        if options.sample is not None and options.stats is None:
+            from sparkcep.spark.analysis import sampled  # here: it runs a job
+
+            options = replace(options, stats=sampled(source, events, options.sample))
+        plan = EventPlan(source, events, options)
         if not in_sql and plan.sorts_as_a_whole:
             _warn_of_one_partition(events.partition_by)
         return plan

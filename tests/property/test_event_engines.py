@@ -77,8 +77,8 @@ def planned(spark: SparkSession, case: EventCase, *, joins: bool | None = None) 
     return found
 
 
-def excluding(*, exact: bool) -> Callable[[LogicalEvents, frozenset[str]], bool]:
-    return lambda events, texts: exact and variables_exclude_each_other(events, texts)
+def excluding(*, exact: bool) -> Callable[[LogicalEvents], bool]:
+    return lambda events: exact and variables_exclude_each_other(events)
 
 
 def shown(match: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -39,3 +39,15 @@ def test_patterns_that_no_statistics_help(spark: SparkSession) -> None:
         sparkcep.analyze(frame, "SEQ(A a, B+ b[])", **given)
     with pytest.raises(sparkcep.BindingError, match="this is a row pattern"):
         sparkcep.analyze(frame, "A B", order_by="t", define={"A": "v > 1"})
+
+
+def test_a_sample_is_measured_when_it_is_asked_for(spark: SparkSession) -> None:
+    frame = spark.createDataFrame(ROWS, "k string, t int, type string, v int")
+    given = {"partition_by": "k", "order_by": "t", "type_column": "type"}
+    pattern = "SEQ(A a, B b, C c) WHERE a.v < b.v AND b.v = c.v AND c.v > 5 WITHIN 2"
+    options = sparkcep.Options(sample=10)
+    plan = sparkcep.plan(frame, pattern, strategy="skip_till_any_match", options=options, **given)
+    assert "(c, b, a): about" in plan.explain()
+    assert "(c, b, a): about" not in sparkcep.plan(frame, pattern, options=options, **given).explain()
+    with pytest.raises(ValueError, match="sample is a number of rows"):
+        sparkcep.Options(sample=0)
