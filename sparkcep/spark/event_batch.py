@@ -77,6 +77,10 @@ class EventTask:
         The first order column, if the batches hold it, for messages.
     labels
         Names of the variables, for messages.
+    sliced
+        Whether a group of rows is only a slice of a partition, for messages.
+    alternating
+        Whether the bit of the starts is the same for all rows of a group, and another one for the next group.
     """
 
     program: RunsProgram | BoundProgram
@@ -94,6 +98,8 @@ class EventTask:
     partition_texts: tuple[str, ...]
     told: str | None
     labels: tuple[str, ...]
+    sliced: bool = False
+    alternating: bool = False
 
     @property
     def whole_groups(self) -> bool:
@@ -146,11 +152,14 @@ class EventDriver:
         self.kept = task.output.kept(task.masks[0])
         self.group_start = 0
         self.last_tie: tuple[int, Any] = (-1, None)
+        self.last_bit: Any = None
 
     def push(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Take a batch; match those before it, of which now is known whether their last group ends there."""
         if batch.num_rows == 0:
             return
+        if self.task.alternating:
+            batch = self._with_starts(batch)
         starts = group_starts(batch.column(self.task.masks[0]))
         if self.task.whole_groups:
             yield from self._push_groups(batch, starts)
@@ -159,6 +168,15 @@ class EventDriver:
             yield from self._matched(complete=len(starts) > 0 and starts[0] == 0)
             self.waiting = []
         self.waiting.append(batch)
+
+    def _with_starts(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the batch with a bit where a group starts, in place of one that changes there."""
+        place = batch.schema.get_field_index(self.task.masks[0])
+        masks = batch.column(place).to_numpy(zero_copy_only=False)
+        bits = masks & 1
+        starts = np.diff(bits, prepend=1 - bits[0] if self.last_bit is None else self.last_bit) != 0
+        self.last_bit = bits[-1]
+        return batch.set_column(place, self.task.masks[0], pa.array((masks & ~1) | starts.astype(masks.dtype)))
 
     def finish(self) -> Iterator[pa.RecordBatch]:
         """Match what is left; the last group ends here."""
@@ -257,7 +275,8 @@ class EventDriver:
         position = number + 1 - (int(before[-1]) if len(before) else self.group_start)
         value = self.kept.value(number, self.task.told)
         order_name = self.task.order_name if value is not None else None
-        return f"{row_text(position, order_name, value, 'event')} of {self._partition(number)}"
+        slice_of = "a slice of " if self.task.sliced else ""
+        return f"{row_text(position, order_name, value, 'event')} of {slice_of}{self._partition(number)}"
 
     def _partition(self, number: int) -> str:
         columns = zip(self.task.partition_texts, self.task.partition, strict=True)

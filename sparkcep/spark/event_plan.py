@@ -205,6 +205,8 @@ class EventPlan:
             partition_texts=prepared.key_texts,
             told=prepared.told or prepared.decided,
             labels=tuple(variable.label for variable in events.variables),
+            sliced=self.slices is not None,
+            alternating=self.slices is not None and not prepared.keys,
         )
 
     def _output(self, prepared: Prepared) -> EventOutput:

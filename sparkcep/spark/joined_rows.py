@@ -80,7 +80,7 @@ class JoinedRows:
     def _numbered_rows(self) -> DataFrame:
         bits = {f"{self.prefix}_b{bit}": self.preparation.holding((bit,)) for bit in self._all_bits()}
         rows = self.preparation.selected(self.preparation.relevant(self.early), self.early, bits)
-        hashed = [F.col(quoted(f.name)) for f in rows.schema.fields if not _holds_a_map(f.dataType)]
+        hashed = [F.col(quoted(f.name)) for f in rows.schema.fields if not _has_no_hash(f.dataType)]
         return self.preparation.numbered(rows, self.early, [F.xxhash64(*hashed)])
 
     def _all_bits(self) -> list[int]:
@@ -191,12 +191,13 @@ class JoinedRows:
         return bucket(self.time(event), window)
 
 
-def _holds_a_map(kind: T.DataType) -> bool:
+def _has_no_hash(kind: T.DataType) -> bool:
+    """Whether Spark refuses to hash values of a type."""
     if isinstance(kind, T.ArrayType):
-        return _holds_a_map(kind.elementType)
+        return _has_no_hash(kind.elementType)
     if isinstance(kind, T.StructType):
-        return any(_holds_a_map(field.dataType) for field in kind.fields)
-    return isinstance(kind, T.MapType)
+        return any(_has_no_hash(field.dataType) for field in kind.fields)
+    return isinstance(kind, T.MapType | T.VariantType)
 
 
 def _is_whole(kind: T.DataType) -> bool:

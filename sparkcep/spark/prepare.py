@@ -28,7 +28,7 @@ from sparkcep.planning.slices import Slices
 from sparkcep.spark.order_columns import OrderColumn, named_order, numbering_window
 from sparkcep.spark.quiet import query_errors_unlogged
 from sparkcep.spark.semi_joins import near_rare_events
-from sparkcep.spark.slices import cut_into_slices
+from sparkcep.spark.slices import cut_into_slices, side_by_side
 from sparkcep.spark.slot_columns import in_units
 from sparkcep.spark.source import Source
 from sparkcep.spark.types import (
@@ -138,12 +138,7 @@ class Preparation:
         keys, orders = early.keys, early.orders
         masks = self._mask_names()
         frame = self.selected(self.relevant(early), early, self._early_masks(masks))
-        between_ties: list[Column] = []
-        if self.slices is not None and self.events is not None and self.events.within is not None:
-            frame = cut_into_slices(frame, self.slices, orders[0], self.events.within)
-            early = replace(early, keys=(*keys, self.slices.number))
-            between_ties = [F.col(self.slices.place)]
-        frame = self._behind_window(self.numbered(frame, early, between_ties))
+        frame = self._behind_window(self._in_groups(frame, early))
         within = self._measured(orders[0])
         decided = orders[0].name if self._tells_decisions() else None
         passed = self._passed(keys, orders)
@@ -164,6 +159,17 @@ class Preparation:
             tuple(self.key_texts.values()),
             told or within,
         )
+
+    def _in_groups(self, frame: DataFrame, early: EarlyColumns) -> DataFrame:
+        """Sort the rows of each group, and number them: the first one of a group is row 1."""
+        within = self.events.within if self.events is not None else None
+        if self.slices is None or within is None:
+            return self.numbered(frame, early)
+        frame = cut_into_slices(frame, self.slices, early.orders[0], within)
+        if not early.keys:
+            return side_by_side(frame, self.slices, early.orders, within, f"{self.match.prefix}_r")
+        groups = replace(early, keys=(*early.keys, self.slices.number))
+        return self.numbered(frame, groups, [F.col(self.slices.place)])
 
     # -- before the shuffle ---------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import random
 from functools import reduce
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -80,6 +81,14 @@ def test_one_partition_is_cut_unless_it_must_not(spark: SparkSession) -> None:
 def test_refused_with_the_reason(spark: SparkSession, pattern: str, arguments: dict[str, object], reason: str) -> None:
     with pytest.raises(PlanError, match=reason):
         sparkcep.plan(events(spark, int), pattern, partition_by="k", options=Options(slices=4), **arguments, **GIVEN)  # type: ignore[arg-type]
+
+
+def test_errors_tell_that_positions_are_those_of_a_slice(spark: SparkSession) -> None:
+    options = Options(plan="runs", slices=4, max_partial_matches=3)
+    arguments = {"partition_by": "k", "strategy": "skip_till_any_match", "options": options, **GIVEN}
+    found = events(spark, int).match_pattern("SEQ(A a, B b, C c) WHERE c.v > a.v + b.v WITHIN 50", **arguments)  # type: ignore[arg-type]
+    with pytest.raises(PySparkException, match=r"event \d+ \(t = -?\d+\) of a slice of partition k = '[kl]'"):
+        found.collect()
 
 
 @pytest.mark.parametrize("slices", [0, -1, True, "often", 1.5])
