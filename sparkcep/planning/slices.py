@@ -47,13 +47,17 @@ class Slices:
         )
 
 
-def choose_slices(events: LogicalEvents, options: Options, matches: str, *, orders_by_column: bool) -> Slices | None:
+def choose_slices(
+    events: LogicalEvents, options: Options, matches: str, *, sampled: bool, orders_by_column: bool
+) -> Slices | None:
     """Return how partitions are cut, None where they stay whole.
 
     Parameters
     ----------
     matches
         The caller's ``matches=``.
+    sampled
+        Whether matches are to be drawn.
     orders_by_column
         Whether a sort order was given as a Column.
 
@@ -65,6 +69,8 @@ def choose_slices(events: LogicalEvents, options: Options, matches: str, *, orde
     if options.slices == NEVER:
         return None
     reason = slice_obstacle(events, matches, orders_by_column=orders_by_column)
+    if reason is None and sampled:
+        reason = "a sample is drawn from all matches of a partition"
     prefix = events.match.prefix
     windows = WINDOWS_PER_SLICE if options.slices == AUTO else int(options.slices)
     slices = Slices(windows, f"{prefix}_slice", f"{prefix}_own", f"{prefix}_place", f"{prefix}_end")

@@ -108,7 +108,13 @@ class EventPlan:
     def _slices(self, options: Options, name: PlanName) -> Slices | None:
         """Return how partitions are cut; joins sort none."""
         by_column = bool(self._source.sort_orders)
-        found = choose_slices(self.events, options, self._clause.matches, orders_by_column=by_column)
+        found = choose_slices(
+            self.events,
+            options,
+            self._clause.matches,
+            sampled=self._clause.sample is not None,
+            orders_by_column=by_column,
+        )
         return None if name == "join" else found
 
     def _cut(self, slices: Slices) -> None:

@@ -64,6 +64,8 @@ def test_one_partition_is_cut_unless_it_must_not(spark: SparkSession) -> None:
     large = Options(stats=Statistics(largest=0.9))
     assert cut in sparkcep.plan(frame, "SEQ(A a, B b) WITHIN 5", partition_by="k", options=large, **GIVEN).explain()
     with pytest.warns(sparkcep.SparkcepWarning, match="no partition_by"):
+        assert cut not in sparkcep.plan(frame, "SEQ(A a, B b) WITHIN 5", sample=3, **GIVEN).explain()
+    with pytest.warns(sparkcep.SparkcepWarning, match="no partition_by"):
         assert cut not in sparkcep.plan(frame, "SEQ(A a, B b)", **GIVEN).explain()
 
 
@@ -76,6 +78,7 @@ def test_one_partition_is_cut_unless_it_must_not(spark: SparkSession) -> None:
         ("SEQ(A a, ~(B b)) WITHIN 5", {}, "a closing window decides"),
         ("AND(A a, B b) WITHIN 5", {"strategy": "skip_till_any_match"}, "parts of AND interleave"),
         ("SEQ(A a, B b) WITHIN 5", {"timeouts": True}, "would come twice"),
+        ("SEQ(A a, B b) WITHIN 5", {"sample": 3}, "a sample is drawn from all matches"),
     ],
 )
 def test_refused_with_the_reason(spark: SparkSession, pattern: str, arguments: dict[str, object], reason: str) -> None:
