@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from sparkcep.planning.plans import Options
     from sparkcep.planning.statistics import Statistics
+    from sparkcep.spark.enabled import disable, enable
     from sparkcep.spark.event_plan import EventPlan
     from sparkcep.spark.plan import MatchPlan
     from sparkcep.syntax.builder import all_of, any_of, event, no, seq
@@ -36,6 +37,8 @@ _HOMES = {
     "plan": "sparkcep.api",
     "sql": "sparkcep.api",
     "show_timeline": "sparkcep.display",
+    "disable": "sparkcep.spark.enabled",
+    "enable": "sparkcep.spark.enabled",
     "all_of": "sparkcep.syntax.builder",
     "any_of": "sparkcep.syntax.builder",
     "event": "sparkcep.syntax.builder",
@@ -67,6 +70,8 @@ __all__ = [
     "all_of",
     "analyze",
     "any_of",
+    "disable",
+    "enable",
     "event",
     "expand",
     "match_pattern",

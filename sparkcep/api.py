@@ -277,7 +277,14 @@ def expand(df: DataFrame, *, limit: int | None = None, sample: int | float | Non
     return expanded(df, limit, sample, seed)
 
 
-def sql(spark: SparkSession, text: str, *, options: Options | None = None) -> DataFrame:
+def sql(
+    spark: SparkSession,
+    text: str,
+    args: dict[str, Any] | list[Any] | None = None,
+    *,
+    options: Options | None = None,
+    **fields: Any,
+) -> DataFrame:
     """Run a Spark SQL statement that may hold MATCH_RECOGNIZE clauses and calls of match_pattern.
 
     Clauses may stand wherever a table may: several in a query, over tables, views, common table
@@ -293,8 +300,13 @@ def sql(spark: SparkSession, text: str, *, options: Options | None = None) -> Da
         The session, classic or Connect.
     text
         One statement.
+    args
+        Values of its parameters ``:name`` (a dict) or ``?`` (a list), as ``spark.sql`` takes them. Inside of
+        clauses they become literals. ``?`` and ``{2}`` in a row pattern are quantifiers, never parameters.
     options
         `sparkcep.Options` for every clause in it.
+    **fields
+        What stands for ``{name}``: DataFrames, plain Columns, values.
 
     Returns
     -------
@@ -322,6 +334,6 @@ def sql(spark: SparkSession, text: str, *, options: Options | None = None) -> Da
     ...         pattern => 'SEQ(shelf a, ~(register b), exit c) WHERE [tag_id]',
     ...         within => '12 hours', type_column => 'reader')''')
     """
-    from sparkcep.spark.session import run_statement
+    from sparkcep.spark.session import Given, run_statement
 
-    return run_statement(spark, text, options or Options())
+    return run_statement(spark, text, options or Options(), Given(args, fields))

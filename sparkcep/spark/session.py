@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
+import string
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException, ParseException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 
 from sparkcep.errors import BindingError, Span, did_you_mean
 from sparkcep.planning.plans import Options
 from sparkcep.spark.arguments import Arguments
+from sparkcep.spark.literals import sql_literal
 from sparkcep.spark.plan import MatchPlan
 from sparkcep.spark.planned import planned
 from sparkcep.spark.quiet import query_errors_unlogged
 from sparkcep.spark.source import Source
 from sparkcep.spark.types import analysis_error
+from sparkcep.syntax.parameters import POSITIONAL_NAME, Parameters, names_in, with_literals
 from sparkcep.syntax.statements import Occurrence, rewrite
 from sparkcep.syntax.table_call import TableCall
 
@@ -26,9 +31,76 @@ if TYPE_CHECKING:
 _TABLE = re.compile(r"table or view (`[^`]+`(?:\.`[^`]+`)*) cannot be found")
 
 
-def run_statement(spark: SparkSession, text: str, options: Options) -> DataFrame:
-    """Run one statement; see `sparkcep.sql`."""
-    return spark.sql(rewrite(text, lambda occurrence: _view(_plan(spark, text, occurrence, options).dataframe())))
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the caller gave for the parameters of a statement; see ``SparkSession.sql``.
+
+    Attributes
+    ----------
+    args
+        Values of ``?`` (a list) or of ``:name`` (a dict).
+    fields
+        What stands for ``{name}``: DataFrames, plain Columns, values.
+    """
+
+    args: dict[str, Any] | list[Any] | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def parameters(self) -> Parameters:
+        """Return them as the rewriting of statements asks for them."""
+        by_key: dict[str | int, Any] = {}
+        by_key.update(self.args if isinstance(self.args, dict) else enumerate(self.args or ()))
+        views: dict[tuple[int, bool], str] = {}
+
+        def literal(key: str | int) -> str:
+            return sql_literal(by_key[key], f":{key}" if isinstance(key, str) else f"? number {key + 1}")
+
+        def text_of(name: str, shared: bool) -> str | None:
+            return _field_text(name, self.fields, views, shared)
+
+        names = [key for key in by_key if isinstance(key, str)]
+        count = len(by_key) if isinstance(self.args, list) else None
+        return Parameters(names, count, literal, text_of, bool(self.fields))
+
+    def named(self, text: str) -> dict[str, Any] | None:
+        """Return those values, by name, that a rewritten text may still ask for; None where it asks for none."""
+        if self.args is None:
+            return None
+        values = self.args
+        if not isinstance(values, Mapping):
+            values = {POSITIONAL_NAME.format(number): value for number, value in enumerate(values)}
+        asked = names_in(text)
+        return {name: value for name, value in values.items() if name in asked} or None
+
+
+def run_statement(
+    spark: SparkSession,
+    text: str,
+    options: Options,
+    given: Given | None = None,
+    run: Callable[..., DataFrame] | None = None,
+) -> DataFrame:
+    """Run one statement; see `sparkcep.sql`.
+
+    Parameters
+    ----------
+    given
+        Values of parameters.
+    run
+        What runs what is left for Spark: ``spark.sql``, unless that is what called.
+    """
+    given, run = given or Given(), run or spark.sql
+    if not isinstance(given.args, dict | list | None):
+        return run(text, given.args)  # Spark says what it takes
+    parameters = given.parameters()
+
+    def serve(occurrence: Occurrence) -> str:
+        return _view(_plan(spark, text, occurrence, options, given, parameters).dataframe(), occurrence.shared)
+
+    rewritten = rewrite(text, serve, parameters)
+    if rewritten == text:
+        return run(text, given.args, **given.fields)
+    return run(rewritten, given.named(rewritten))
 
 
 def statement_plans(spark: SparkSession, text: str, options: Options) -> list[MatchPlan | EventPlan]:
@@ -36,34 +108,74 @@ def statement_plans(spark: SparkSession, text: str, options: Options) -> list[Ma
     plans: list[MatchPlan | EventPlan] = []
 
     def serve(occurrence: Occurrence) -> str:
-        plans.append(_plan(spark, text, occurrence, options))
-        return _view(plans[-1].dataframe())
+        plans.append(_plan(spark, text, occurrence, options, Given(), Parameters()))
+        return _view(plans[-1].dataframe(), occurrence.shared)
 
     rewrite(text, serve)
     return plans
 
 
-def _plan(spark: SparkSession, text: str, occurrence: Occurrence, options: Options) -> MatchPlan | EventPlan:
-    frame = _input(spark, text, occurrence)
+def _plan(
+    spark: SparkSession, text: str, occurrence: Occurrence, options: Options, given: Given, parameters: Parameters
+) -> MatchPlan | EventPlan:
+    frame = _input(spark, text, occurrence, given)
     if isinstance(occurrence.clause, TableCall):
         # `read_table_call` has checked the names; what the values may be is checked where arguments are read.
-        arguments = Arguments(**occurrence.clause.arguments)  # type: ignore[arg-type]
+        arguments = Arguments(**_with_literals(occurrence.clause.arguments, parameters))
         return planned(frame, arguments, options, occurrence.relation_alias, in_sql=True)
     source = Source(frame, tuple(frame.columns), occurrence.relation_alias)
     return MatchPlan(source, occurrence.clause, options)
 
 
-def _view(frame: DataFrame) -> str:
-    """Give a frame a hidden name that lives as long as the session, as views made from it may."""
+def _with_literals(value: Any, parameters: Parameters) -> Any:
+    """Fill in the parameters of the texts of a call."""
+    if isinstance(value, str):
+        return with_literals(value, parameters)
+    if isinstance(value, list):
+        return [_with_literals(item, parameters) for item in value]
+    if isinstance(value, dict):
+        return {key: _with_literals(item, parameters) for key, item in value.items()}
+    return value
+
+
+def _view(frame: DataFrame, shared: bool) -> str:
+    """Give a frame a hidden name that lives as long as the session, or the application, as views made from it may."""
     name = f"sparkcep_{uuid.uuid4().hex}"
-    frame.createOrReplaceTempView(name)
-    return name
+    if not shared:
+        frame.createOrReplaceTempView(name)
+        return name
+    frame.createOrReplaceGlobalTempView(name)
+    return f"{frame.sparkSession.conf.get('spark.sql.globalTempDatabase', 'global_temp')}.{name}"
 
 
-def _input(spark: SparkSession, text: str, occurrence: Occurrence) -> DataFrame:
+def _field_text(name: str, fields: Mapping[str, Any], views: dict[tuple[int, bool], str], shared: bool) -> str | None:
+    """Return what stands for ``{name}``; None where it is no field."""
+    if re.split(r"[.\[]", name)[0] not in fields:
+        return None
+    value = string.Formatter().get_field(name, (), fields)[0]
+    if isinstance(value, DataFrame):
+        key = (id(value), shared)
+        if key not in views:
+            views[key] = _view(value, shared)
+        return views[key]
+    if not isinstance(value, Column):
+        return sql_literal(value, f"{{{name}}}") if isinstance(value, str) else str(value)
+    plain = re.fullmatch(r"Column<'([\w.]+)'>", repr(value))
+    if plain is None:
+        raise BindingError(
+            "UNSUPPORTED_PARAMETER",
+            f"{{{name}}} is an expression; here only plain columns may stand.",
+            clause="sql",
+            found=repr(value)[:80],
+            hint="write the expression as text",
+        )
+    return plain[1]
+
+
+def _input(spark: SparkSession, text: str, occurrence: Occurrence, given: Given) -> DataFrame:
     try:
         with query_errors_unlogged():
-            frame = spark.sql(occurrence.relation)
+            frame = spark.sql(occurrence.relation, given.named(occurrence.relation))
             _ = frame.schema
     except (AnalysisException, ParseException) as error:
         raise _unreadable(spark, error, text, occurrence) from None

@@ -12,6 +12,7 @@ from sparkcep.errors import BindingError, Span
 from sparkcep.syntax.clause import MatchRecognize
 from sparkcep.syntax.lexer import Token, tokenize
 from sparkcep.syntax.match_recognize import clause_openings, parse_match_recognize, read_clause
+from sparkcep.syntax.parameters import Parameters, filled
 from sparkcep.syntax.relations import (
     SourceText,
     WithList,
@@ -44,6 +45,9 @@ class Occurrence:
         The clause as text, from the word MATCH_RECOGNIZE to its last bracket, or the call.
     span
         Place of relation and clause in the statement as it was given.
+    shared
+        Whether sessions share what the statement creates (a global temporary view), so that they have to
+        share what takes the place of the clause.
     """
 
     relation: str
@@ -51,9 +55,20 @@ class Occurrence:
     clause: MatchRecognize | TableCall
     clause_text: str
     span: Span
+    shared: bool = False
 
 
-def rewrite(text: str, serve: Callable[[Occurrence], str]) -> str:
+def may_hold_clause(text: str) -> bool:
+    """Tell quickly whether a text holds a word that could open a clause; most statements hold none.
+
+    >>> may_hold_clause("SELECT 1"), may_hold_clause("SELECT 'match_pattern'")
+    (False, True)
+    """
+    text = text.lower()
+    return "match_recognize" in text or "match_pattern" in text
+
+
+def rewrite(text: str, serve: Callable[[Occurrence], str], parameters: Parameters | None = None) -> str:
     """Replace every ``relation MATCH_RECOGNIZE (…)`` and ``match_pattern(TABLE(…) …)`` by the name of a view.
 
     Parameters
@@ -63,6 +78,9 @@ def rewrite(text: str, serve: Callable[[Occurrence], str]) -> str:
     serve
         Called for each occurrence, inner before outer and left before right; returns the text that
         takes its place. Aliases behind the clause stay as they are; none is added.
+    parameters
+        What the caller gives for ``?``, ``:name`` and ``{field}`` of statements that hold a clause. Inside of
+        clauses they become literals; outside, ``?`` gets a name and ``:name`` stays.
 
     Returns
     -------
@@ -74,26 +92,28 @@ def rewrite(text: str, serve: Callable[[Occurrence], str]) -> str:
     PatternSyntaxError
         A clause, or what stands before it, cannot be read.
     BindingError
-        PERSISTENT_OBJECT, LATERAL_RELATION, RECURSIVE_RELATION, SQL_SCRIPT: a clause may not stand there.
+        PERSISTENT_OBJECT, LATERAL_RELATION, RECURSIVE_RELATION, SQL_SCRIPT: a clause may not stand there;
+        UNBOUND_PARAMETER.
 
     Examples
     --------
     >>> rewrite("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts PATTERN (a)) AS m", lambda found: "v1")
     'SELECT * FROM v1 AS m'
     """
-    if not any(word in text.lower() for word in ("match_recognize", FUNCTION.lower())):
+    if not may_hold_clause(text):
         return text
     tokens = tokenize(text)
     words = [i for i in range(len(tokens) - 1) if _may_open_clause(tokens, i)]
     if not words:
         return text
     source = SourceText.of(text, tokens)
-    rewriting = _Rewriting(source, serve)
+    rewriting = _Rewriting(source, serve, parameters or Parameters())
     for first, end in _statement_ranges(tokens):
         clauses = [i for i in words if first <= i < end and (_is_clause(source, i) or opens_table_call(source, i))]
         if clauses:
             _refuse_stored(source, first, end)
             lists = with_lists(source, first, end)
+            rewriting.open_statement(first, end, clauses)
             for clause in sorted(clauses, key=lambda index: source.pairs[index + 1]):
                 rewriting.replace(clause, first, lists)
     return rewriting.text_between(0, len(text))
@@ -158,10 +178,17 @@ def _is_clause(source: SourceText, index: int) -> bool:
 
 
 class _Rewriting:
-    def __init__(self, source: SourceText, serve: Callable[[Occurrence], str]) -> None:
+    def __init__(self, source: SourceText, serve: Callable[[Occurrence], str], parameters: Parameters) -> None:
         self._source = source
         self._serve = serve
+        self._parameters = parameters
         self._replaced: list[tuple[int, int, str]] = []
+        self._shared = False
+
+    def open_statement(self, first: int, end: int, clauses: Sequence[int]) -> None:
+        """Fill in the parameters of the statement in a token range."""
+        self._shared = _creates_global_view(self._source, first, end)
+        self._replaced += filled(self._source, first, end, clauses, self._parameters, self._shared)
 
     def replace(self, clause: int, first: int, lists: Sequence[WithList]) -> None:
         """Serve the clause or call at token `clause` of the statement that starts at token `first`."""
@@ -184,16 +211,21 @@ class _Rewriting:
             clause=tree,
             clause_text=clause_text,
             span=span,
+            shared=self._shared,
         )
         self._put(span, self._serve(occurrence))
 
     def _replace_call(self, word: int, lists: Sequence[WithList]) -> None:
         source, tokens = self._source, self._source.tokens
-        call = read_table_call(source, word)
-        start, end = call.table
+        start, end = word + 4, source.pairs[word + 3]
         refuse_recursion(source, lists, start, end)
         inside = self.text_between(tokens[start - 1].end, tokens[end].start)
         span = Span(tokens[word].start, tokens[source.pairs[word + 1]].end)
+        call_text = self.text_between(span.start, span.end)
+        if call_text == source.text[span.start : span.end]:
+            call = read_table_call(source, word)
+        else:
+            call = read_table_call(SourceText.of(call_text), 0)
         relation = f"SELECT * FROM ({inside})" if call.is_query else f"SELECT * FROM {inside}"
         occurrence = Occurrence(
             relation=self._with_tables(visible_tables(source, lists, start), relation),
@@ -201,6 +233,7 @@ class _Rewriting:
             clause=call,
             clause_text=source.text[span.start : span.end],
             span=span,
+            shared=self._shared,
         )
         self._put(span, self._serve(occurrence))
 
@@ -236,26 +269,40 @@ def _is_word(character: str) -> bool:
     return bool(character) and (character.isalnum() or character in "_`\"'")
 
 
-def _refuse_stored(source: SourceText, first: int, end: int) -> None:
-    """Refuse statements that keep the query for later, when the view behind the clause is gone."""
+def _created(source: SourceText, first: int, end: int) -> tuple[int, list[str], int]:
+    """Return the first token of what is explained, if anything, its words, and the index of what they create.
+
+    The index is -1 where they create or change no object.
+    """
     words = [token.keyword for token in source.tokens[first : min(first + 16, end)]]
     skipped = 0
     if words[0] == "EXPLAIN":
         skipped = 2 if words[1] in ("EXTENDED", "CODEGEN", "COST", "FORMATTED") else 1
     words = words[skipped:]
+    kind = next((i for i, word in enumerate(words) if word in _OBJECT_KINDS), -1)
+    return first + skipped, words, kind if words[:1] in (["CREATE"], ["ALTER"]) else -1
+
+
+def _is_temporary_view(words: Sequence[str], kind: int) -> bool:
+    return kind > 0 and words[kind] == "VIEW" and bool({"TEMPORARY", "TEMP"} & set(words[:kind]))
+
+
+def _creates_global_view(source: SourceText, first: int, end: int) -> bool:
+    _, words, kind = _created(source, first, end)
+    return _is_temporary_view(words, kind) and "GLOBAL" in words[:kind]
+
+
+def _refuse_stored(source: SourceText, first: int, end: int) -> None:
+    """Refuse statements that keep the query for later, when the view behind the clause is gone."""
     if _opens_script(source.tokens, first):
         raise _refused(source, first, first, "SQL_SCRIPT", "A compound statement cannot hold MATCH_RECOGNIZE")
-    kind = next((i for i, word in enumerate(words) if word in _OBJECT_KINDS), None)
-    if words[0] not in ("CREATE", "ALTER") or kind is None:
-        return
-    modifiers = words[1:kind]
-    is_temporary_view = words[kind] == "VIEW" and {"TEMPORARY", "TEMP"} & set(modifiers) and "GLOBAL" not in modifiers
-    is_table = words[kind] == "TABLE" and "STREAMING" not in modifiers
-    if is_table or is_temporary_view:
+    start, words, kind = _created(source, first, end)
+    is_table = words[kind] == "TABLE" and "STREAMING" not in words[1:kind]
+    if kind < 0 or is_table or _is_temporary_view(words, kind):
         return
     what = " ".join(words[1 : kind + 1]).replace("OR REPLACE ", "").replace("OR REFRESH ", "")
     message = f"{words[0]} {what} would outlive what MATCH_RECOGNIZE reads"
-    raise _refused(source, first + skipped, first + skipped + kind, "PERSISTENT_OBJECT", message)
+    raise _refused(source, start, start + kind, "PERSISTENT_OBJECT", message)
 
 
 def _refused(source: SourceText, start: int, end: int, code: str, message: str) -> BindingError:
@@ -267,5 +314,5 @@ def _refused(source: SourceText, start: int, end: int, code: str, message: str) 
         text=source.text,
         span=span,
         found=source.text[span.start : span.end],
-        allowed="a query, CREATE TEMPORARY VIEW, CREATE TABLE … AS, INSERT",
+        allowed="a query, EXPLAIN, CREATE [GLOBAL] TEMPORARY VIEW, CREATE TABLE … AS, INSERT",
     )
