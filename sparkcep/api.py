@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
-from sparkcep.errors import BindingError
+from sparkcep.errors import BindingError, warn
 from sparkcep.planning.plans import Options
 from sparkcep.planning.statistics import Statistics
 from sparkcep.spark.arguments import Arguments, Duration, Expression, Expressions
@@ -14,6 +14,7 @@ from sparkcep.spark.expansion import expanded
 from sparkcep.spark.plan import MatchPlan
 from sparkcep.spark.planned import planned
 from sparkcep.syntax.builder import Pattern
+from sparkcep.syntax.dialects import translate
 from sparkcep.syntax.event_pattern import EventPattern
 from sparkcep.syntax.pattern import RowPattern
 
@@ -283,6 +284,7 @@ def sql(
     args: dict[str, Any] | list[Any] | None = None,
     *,
     options: Options | None = None,
+    dialect: str | None = None,
     **fields: Any,
 ) -> DataFrame:
     """Run a Spark SQL statement that may hold MATCH_RECOGNIZE clauses and calls of match_pattern.
@@ -305,6 +307,9 @@ def sql(
         clauses they become literals. ``?`` and ``{2}`` in a row pattern are quantifiers, never parameters.
     options
         `sparkcep.Options` for every clause in it.
+    dialect
+        "trino", "oracle", "snowflake" or "flink": the statement is translated first, and what was changed is
+        warned about; see `sparkcep.translate`.
     **fields
         What stands for ``{name}``: DataFrames, plain Columns, values.
 
@@ -336,4 +341,9 @@ def sql(
     """
     from sparkcep.spark.session import Given, run_statement
 
+    if dialect is not None:
+        translated = translate(text, dialect)
+        text = translated.text
+        if translated.changes:
+            warn(f"Translated from {dialect}: {'; '.join(translated.changes)}.")
     return run_statement(spark, text, options or Options(), Given(args, fields))
