@@ -21,7 +21,17 @@ from sparkcep.logical.event_text import EventTemplate, Form, Reference, read_eve
 from sparkcep.logical.hidden import HiddenColumns
 from sparkcep.logical.lowering import Lowering
 from sparkcep.logical.scope import Clause, Names
-from sparkcep.logical.slots import BIGINT, RowReference, RowSet, Running, SlotExpression
+from sparkcep.logical.slots import (
+    BIGINT,
+    CURRENT_ROW,
+    STRING,
+    Read,
+    RowReference,
+    RowSet,
+    Running,
+    SlotExpression,
+    SparkCondition,
+)
 from sparkcep.logical.spans import SpannedExpression
 from sparkcep.logical.types import TypeOracle
 from sparkcep.logical.values import Leaf, Value, Values, result
@@ -149,11 +159,12 @@ class RowConditions:
     def bit(self, text: str, clause: Clause, label: str) -> int:
         """Return the bit of a condition over the columns of one row."""
         if text not in self.conditions:
-            self._check(text, clause)
+            self.check(text, clause)
             self.conditions[text] = (label, clause.fragment.text)
         return list(self.conditions).index(text)
 
-    def _check(self, text: str, clause: Clause) -> None:
+    def check(self, text: str, clause: Clause) -> None:
+        """Raise BindingError unless a text over the columns of one row is a condition."""
         try:
             (kind,) = self.oracle.types([text], clause=clause.title)
         except BindingError as error:
@@ -211,7 +222,10 @@ class ConjunctBinder:
                 return Tested(bit=self.rows.bit(text, conjunct.clause, conjunct.clause.title))
             return Tested(slots=self._slots(conjunct, text, saved))
         except BindingError as error:
-            raise conjunct.clause.located(error) from None
+            located = conjunct.clause.located(error)
+            if error.code != "UNSUPPORTED_CONDITION" or any(reference.function for _, reference in conjunct.references):
+                raise located from None
+            return Tested(slots=self._for_spark(conjunct, sight, located))
 
     def _current(self, conjunct: Conjunct, reference: Reference) -> str:
         """Return what a reference is of the event under test, which for an aggregate is the only one."""
@@ -241,6 +255,26 @@ class ConjunctBinder:
             return lowering.boolean(parsed.root)
         except ValueError as error:
             raise _refusal(conjunct, str(error), None) from None
+
+    def _for_spark(
+        self, conjunct: Conjunct, sight: Callable[[Reference], Sight], refusal: BindingError
+    ) -> SparkCondition:
+        """Return a conjunct that stays as the user wrote it."""
+        clause, hidden = conjunct.clause, self.rows.hidden
+        texts: dict[str, str] = {}
+        reads: dict[str, Read] = {}
+        for name, reference in conjunct.references:
+            seen = sight(reference)
+            if seen == "absent":
+                (kind,) = self.rows.oracle.types([reference.text], clause=clause.title)
+                texts[name] = f"CAST(NULL AS {kind})"
+                continue
+            rows = RowSet(frozenset({self.variables.index(reference.variable)}))
+            at = CURRENT_ROW if seen == "current" else RowReference(rows, "first" if seen == "first" else "last")
+            reads[name] = Read(hidden.operand(reference.text, STRING, clause.title), at, STRING)
+        whole = {name: f"({reference.text})" for name, reference in conjunct.references}
+        self.rows.check(_replaced(conjunct.text, whole | texts), clause)
+        return SparkCondition(_replaced(conjunct.text, texts), tuple(reads), tuple(reads.values()), refusal)
 
     def _value(self, conjunct: Conjunct, reference: Reference, seen: Sight, values: Values) -> Value:
         rows = RowSet(frozenset({self.variables.index(reference.variable)}))

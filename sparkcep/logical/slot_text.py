@@ -19,6 +19,7 @@ from sparkcep.logical.slots import (
     RowSet,
     Running,
     SlotExpression,
+    SparkCondition,
     Unary,
 )
 
@@ -65,6 +66,8 @@ class SlotText:
                 return "CLASSIFIER()"
             case MatchNumber():
                 return "MATCH_NUMBER()"
+            case SparkCondition():
+                return tree.text_over(self.of)
 
     def _unary(self, operator: str, argument: SlotExpression) -> str:
         if operator in ("to float", "rescale"):

@@ -6,8 +6,9 @@ is try_ arithmetic: overflow and division by zero give NULL.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields
 from typing import Literal, TypeAlias, get_args
 
 
@@ -180,6 +181,32 @@ class Pick:
     type: SlotType
 
 
+@dataclass(frozen=True, slots=True)
+class SparkCondition:
+    """A condition on several rows that does not come apart, such as ``levenshtein(a.x, b.x) < 3``: joins test it.
+
+    Attributes
+    ----------
+    text
+        SQL, with names in place of values.
+    names, values
+        The names, and what each stands for; of a read here only row and column count.
+    refusal
+        What is said where no join may test it.
+    """
+
+    text: str
+    names: tuple[str, ...]
+    values: tuple[Read, ...]
+    refusal: Exception = field(compare=False)
+    type: SlotType = BOOLEAN
+
+    def text_over(self, value: Callable[[Read], str]) -> str:
+        """Return the condition with SQL text for each value."""
+        texts = dict(zip(self.names, map(value, self.values), strict=True))
+        return re.sub(rf"\b({'|'.join(texts)})\b", lambda found: texts[found[1]], self.text)
+
+
 SlotExpression: TypeAlias = (
     ConstantValue
     | Read
@@ -192,6 +219,7 @@ SlotExpression: TypeAlias = (
     | Unary
     | Choice
     | Pick
+    | SparkCondition
 )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sparkcep.logical.event_bound import EventGap, EventOrder, LogicalEvents
 from sparkcep.logical.slots import CURRENT_ROW, Read, Running, nodes
+from sparkcep.planning.costs import Work
 from sparkcep.planning.join_trees import JoinTree, cheapest_tree, inner_nodes
 from sparkcep.planning.lazy import BoundCondition, bound_conditions, obstacle
 from sparkcep.planning.orders import greedy_order
@@ -14,6 +16,8 @@ from sparkcep.planning.statistics import Estimates
 
 # Rows of a side that is sent to all tasks, in place of shuffling the other one.
 MOST_BROADCAST = 500_000
+# So many windows' worth of rows are not worth doubling one side of a join for.
+FEW_WINDOWS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +52,22 @@ class PlannedJoin:
         return self.windows is not None and self.windows * node.cardinality(self.estimates) <= MOST_BROADCAST
 
     @property
-    def cost(self) -> float:
-        """Partial matches per window that are made, over all inner nodes."""
-        return sum(node.cardinality(self.estimates) for node in inner_nodes(self.tree))
+    def is_longer_than_windows(self) -> bool:
+        """Whether the input may hold many windows, so that pairs should be looked for by time."""
+        return self.windows is None or self.windows > FEW_WINDOWS
 
     @property
-    def shuffled(self) -> float:
-        """Partial matches per window that are shuffled: those of joins without a side known to be small."""
-        return sum(self._shuffled(node) for node in inner_nodes(self.tree))
-
-    def _shuffled(self, node: JoinTree) -> float:
-        assert node.parts is not None
-        if any(map(self.is_small, node.parts)):
-            return 0.0
-        return sum(part.cardinality(self.estimates) for part in node.parts)
+    def work(self) -> Work:
+        """What joining takes: pairs of all that must be equal and are near each other are tried."""
+        visits = shuffled = 0.0
+        for node in inner_nodes(self.tree):
+            assert node.parts is not None
+            left, right = node.parts
+            sizes = [part.cardinality(self.estimates) for part in node.parts]
+            share = self.estimates.looked_up(range(left.first, left.last), range(right.first, right.last))
+            visits += math.prod(sizes) * share
+            shuffled += 0.0 if any(map(self.is_small, node.parts)) else sum(sizes) + min(sizes)
+        return Work(visits, shuffled=shuffled, reads=len(self.leaves) + len(self.order.gaps))
 
     @property
     def text(self) -> str:

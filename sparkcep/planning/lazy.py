@@ -19,6 +19,7 @@ from sparkcep.logical.slots import (
     RowSet,
     Running,
     SlotExpression,
+    SparkCondition,
     conjuncts,
     nodes,
 )
@@ -82,6 +83,17 @@ def _is_plain(component: EventComponent, variables: set[int]) -> bool:
             if of is None or not of <= variables - {component.variable} or node.at.offset:
                 return False
     return True
+
+
+def spark_condition(events: LogicalEvents) -> SparkCondition | None:
+    """Return a condition on several events that only a join may test, None if there is none."""
+    tested: list[SlotExpression | None] = []
+    for order in events.orders:
+        for component in order.components:
+            until = component.until.slots if component.until is not None else None
+            tested += [component.begin.slots, component.take.slots, component.leave, until]
+        tested += [gap.witness.slots for gap in order.gaps]
+    return next((node for tree in tested for node in nodes(tree) if isinstance(node, SparkCondition)), None)
 
 
 def bound_conditions(order: EventOrder, events: LogicalEvents) -> tuple[BoundCondition, ...]:

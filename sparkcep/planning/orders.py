@@ -40,21 +40,6 @@ class LeftDeep:
         """Return the partial matches per window, whole matches included."""
         return sum(estimates.cardinality(self.order[: k + 1]) for k in range(len(self.order)))
 
-    def visits(self, estimates: Estimates) -> float:
-        """Return the events per window that are tested against partial matches, or begin one."""
-        return sum(
-            estimates.cardinality(self.order[:k]) * estimates.events(variable) for k, variable in enumerate(self.order)
-        )
-
-    def merged_visits(self, estimates: Estimates) -> float:
-        """Return the same if partial matches are merged that differ in nothing a later condition reads."""
-        total = 0.0
-        for k, variable in enumerate(self.order):
-            taken, coming = self.order[:k], self.order[k:]
-            read = tuple(one for one in taken if any(estimates.selectivities[one][other] != 1 for other in coming))
-            total += min(estimates.cardinality(taken), estimates.cardinality(read)) * estimates.events(variable)
-        return total
-
 
 @dataclass(frozen=True, slots=True)
 class Choice:

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
-from sparkcep.errors import PlanError
+from sparkcep.errors import BindingError, PlanError
 from sparkcep.logical.bound import LogicalMatch
 from sparkcep.logical.event_bound import LogicalEvents
+from sparkcep.logical.slots import SparkCondition
 from sparkcep.planning.costs import (
     BACKTRACK_STEPS_PER_ROW,
-    JOIN_STEPS_PER_PARTIAL_MATCH,
-    JOIN_STEPS_PER_READ,
-    JOIN_STEPS_PER_SHUFFLE,
-    ORDERED_STEPS_PER_ROW,
-    ORDERED_STEPS_PER_VISIT,
-    RUNS_STEPS_PER_ROW,
     STATES_PER_WORD,
     STEPS_PER_FURTHER_WINDOW,
-    TREE_STEPS_PER_ROW,
-    TREE_STEPS_PER_VISIT,
-    UNKNOWN_STEPS_PER_ROW,
+    UNKNOWN_VISITS,
     WINDOW_STEPS_PER_ROW,
     WINDOW_STEPS_PER_VALUE,
+    Work,
+    work_in_order,
+    work_of_runs,
+    work_of_tree,
 )
 from sparkcep.planning.joins import join_obstacle, planned_join
-from sparkcep.planning.lazy import estimates_of, named_statistics, obstacle
-from sparkcep.planning.orders import LeftDeep, greedy_order
+from sparkcep.planning.lazy import estimates_of, named_statistics, obstacle, spark_condition
+from sparkcep.planning.orders import greedy_order
 from sparkcep.planning.plans import Candidate, Decision, Options, PlanName
 from sparkcep.planning.statistics import Estimates, Statistics
 from sparkcep.planning.trees import planned_tree, tree_obstacle
@@ -103,30 +102,60 @@ def choose_for_events(
     others = tuple(Candidate(name, None, "it finds row patterns, and this is an event pattern") for name in names)
     statistics = named_statistics(options.stats or Statistics(), events)
     wanted = _graph_wanted(events, sampled)
+    only_joined = spark_condition(events)
+    if only_joined is not None:
+        joining = wanted or join_obstacle(events, matches, orders_by_column=orders_by_column)
+        return _by_joins(events, statistics, only_joined, joining, options, others)
     reason, of_trees = wanted or obstacle(events), wanted or tree_obstacle(events)
     if of_trees is not None:
         reasons: dict[PlanName, str] = dict.fromkeys(BINDING_IN_ANY_ORDER, reason or of_trees) | {"tree": of_trees}
         unfit = tuple(Candidate(name, None, why) for name, why in reasons.items())
-        return EventDecision(_decided((_runs(None, options.merge_runs), *unfit), others, options), ())
+        return EventDecision(_decided((_runs(events, (), None, options.merge_runs), *unfit), others, options), ())
     estimates = tuple(estimates_of(order, events, statistics) for order in events.orders)
     known = all(name in statistics.rates for each in estimates for name in each.variables)
     if reason is not None:
         # Nothing is known of how many partial matches a loop makes in `runs`, where equal ones are merged.
         unfit = tuple(Candidate(name, None, reason) for name in BINDING_IN_ANY_ORDER if name != "tree")
-        candidates = (_runs(None, options.merge_runs), _tree(events, estimates, None), *unfit)
-        return EventDecision(_decided(candidates, others, options), estimates)
+        both = (_runs(events, (), None, options.merge_runs), _tree(events, estimates, None))
+        return EventDecision(_decided((*both, *unfit), others, options), estimates)
+    told = statistics if known else None
     candidates = (
-        _runs(estimates if known else None, options.merge_runs),
-        _ordered(estimates, known),
-        _tree(events, estimates, statistics if known else None),
-        _join(
-            events,
-            estimates,
-            known,
-            statistics.rows,
-            join_obstacle(events, matches, orders_by_column=orders_by_column),
-        ),
+        _runs(events, estimates, told, options.merge_runs),
+        _ordered(events, estimates, told),
+        _tree(events, estimates, told),
+        _join(events, estimates, told, join_obstacle(events, matches, orders_by_column=orders_by_column)),
     )
+    return EventDecision(_decided(candidates, others, options), estimates)
+
+
+def _by_joins(
+    events: LogicalEvents,
+    statistics: Statistics,
+    condition: SparkCondition,
+    reason: str | None,
+    options: Options,
+    others: tuple[Candidate, ...],
+) -> EventDecision:
+    """Return the one engine that tests conditions which Spark has to compute over several events."""
+    if reason is not None:
+        refusal = condition.refusal
+        assert isinstance(refusal, BindingError)
+        raise BindingError(
+            refusal.code,
+            f"{refusal.message}; joins could compute it, but {reason}",
+            clause=refusal.clause,
+            text=refusal.text,
+            span=refusal.span,
+            found=refusal.found,
+            allowed=refusal.allowed,
+            hint=refusal.hint,
+        )
+    estimates = tuple(estimates_of(order, events, statistics) for order in events.orders)
+    unfit: tuple[PlanName, ...] = ("runs", "ordered", "tree")
+    why = "a condition over several events calls what only Spark computes"
+    known = all(name in statistics.rates for each in estimates for name in each.variables)
+    joined = _join(events, estimates, statistics if known else None, None)
+    candidates = (*(Candidate(name, None, why) for name in unfit), joined)
     return EventDecision(_decided(candidates, others, options), estimates)
 
 
@@ -139,29 +168,26 @@ def _graph_wanted(events: LogicalEvents, sampled: bool) -> str | None:
     return "a sample is drawn from the match graph, and it makes none" if sampled else None
 
 
-def _runs(estimates: Sequence[Estimates] | None, merges: bool) -> Candidate:
+def _runs(
+    events: LogicalEvents, estimates: Sequence[Estimates], statistics: Statistics | None, merges: bool
+) -> Candidate:
     reason = "keeps all partial matches and moves them on event by event"
-    if estimates is None:
-        return Candidate("runs", RUNS_STEPS_PER_ROW, reason)
-    orders = [LeftDeep(tuple(range(len(each.rates)))) for each in estimates]
-    listed = zip(orders, estimates, strict=True)
-    visits = sum(order.merged_visits(each) if merges else order.visits(each) for order, each in listed)
-    cost = RUNS_STEPS_PER_ROW + visits / _events(estimates)
-    return Candidate("runs", cost, f"{reason}: about {visits:,.0f} visits per window")
+    if statistics is None:
+        return Candidate("runs", Work(0.0).cost("runs", None), reason)
+    listed = zip(events.orders, estimates, strict=True)
+    works = [work_of_runs(each, in_sequence=order.is_sequential, merges=merges) for order, each in listed]
+    return _costed("runs", reason, works, estimates, statistics)
 
 
-def _ordered(estimates: Sequence[Estimates], known: bool) -> Candidate:
-    plans = [greedy_order(each) for each in estimates]
+def _ordered(events: LogicalEvents, estimates: Sequence[Estimates], statistics: Statistics | None) -> Candidate:
     reason = "binds rare and selective events first"
-    if not known:
-        cost = ORDERED_STEPS_PER_ROW + UNKNOWN_STEPS_PER_ROW
-        return Candidate("ordered", cost, f"{reason}, if it is told by Options(stats=…) which of them are rare")
-    visits = sum(LeftDeep(plan.order).visits(each) for plan, each in zip(plans, estimates, strict=True))
-    cost = ORDERED_STEPS_PER_ROW + ORDERED_STEPS_PER_VISIT * visits / _events(estimates)
-    orders = "; ".join(
-        ", ".join(each.variables[k] for k in plan.order) for plan, each in zip(plans, estimates, strict=True)
-    )
-    return Candidate("ordered", cost, f"{reason} ({orders}): about {visits:,.0f} visits per window")
+    if statistics is None:
+        return _untold("ordered", f"{reason}, if it is told by Options(stats=…) which of them are rare")
+    plans = [greedy_order(each) for each in estimates]
+    listed = list(zip(plans, events.orders, estimates, strict=True))
+    orders = "; ".join(", ".join(each.variables[k] for k in plan.order) for plan, _, each in listed)
+    works = [work_in_order(each, plan.order, in_sequence=order.is_sequential) for plan, order, each in listed]
+    return _costed("ordered", f"{reason} ({orders})", works, estimates, statistics)
 
 
 def _tree(events: LogicalEvents, estimates: Sequence[Estimates], statistics: Statistics | None) -> Candidate:
@@ -171,27 +197,38 @@ def _tree(events: LogicalEvents, estimates: Sequence[Estimates], statistics: Sta
     ]
     reason = f"joins partial matches in pairs, {'; '.join(tree.text for tree in trees)}"
     if statistics is None:
-        cost = TREE_STEPS_PER_ROW + UNKNOWN_STEPS_PER_ROW
-        return Candidate("tree", cost, f"{reason}; Options(stats=…) may tell a tree")
-    visits = sum(tree.visits for tree in trees)
-    cost = TREE_STEPS_PER_ROW + TREE_STEPS_PER_VISIT * visits / _events(estimates)
-    return Candidate("tree", cost, f"{reason}: about {visits:,.0f} visits per window")
+        return _untold("tree", f"{reason}; Options(stats=…) may tell a tree")
+    listed = zip(trees, events.orders, strict=True)
+    works = [work_of_tree(tree.estimates, tree.planned.tree, in_sequence=order.is_sequential) for tree, order in listed]
+    return _costed("tree", reason, works, estimates, statistics)
 
 
 def _join(
-    events: LogicalEvents, estimates: Sequence[Estimates], known: bool, rows: float | None, reason: str | None
+    events: LogicalEvents, estimates: Sequence[Estimates], statistics: Statistics | None, obstacle: str | None
 ) -> Candidate:
-    if reason is not None:
-        return Candidate("join", None, reason)
+    if obstacle is not None:
+        return Candidate("join", None, obstacle)
+    rows = None if statistics is None else statistics.rows
     joins = [planned_join(order, events, each, rows) for order, each in zip(events.orders, estimates, strict=True)]
-    told = f"joins selections of the input ({'; '.join(join.text for join in joins)})"
-    reads = sum(len(join.leaves) for join in joins)
-    cost = JOIN_STEPS_PER_READ * reads
-    if not known:
-        return Candidate("join", cost + JOIN_STEPS_PER_SHUFFLE + UNKNOWN_STEPS_PER_ROW, told)
-    partial, shuffled = sum(join.cost for join in joins), sum(join.shuffled for join in joins)
-    cost += (JOIN_STEPS_PER_SHUFFLE * shuffled + JOIN_STEPS_PER_PARTIAL_MATCH * partial) / _events(estimates)
-    return Candidate("join", cost, f"{told}: about {partial:,.0f} partial matches per window")
+    reason = f"joins selections of the input ({'; '.join(join.text for join in joins)})"
+    works = [join.work for join in joins]
+    if statistics is None:
+        return _untold("join", reason, reads=sum(work.reads for work in works))
+    return _costed("join", reason, works, estimates, statistics)
+
+
+def _costed(
+    name: PlanName, reason: str, works: Iterable[Work], estimates: Sequence[Estimates], statistics: Statistics
+) -> Candidate:
+    of_window = reduce(add, works)
+    work = of_window.per_event(_events(estimates))
+    told = f"{reason}: about {of_window.visits:,.0f} visits per window"
+    return Candidate(name, work.cost(name, statistics.rows), told, work)
+
+
+def _untold(name: PlanName, reason: str, *, reads: int = 1) -> Candidate:
+    """Return a plan that would need statistics, which nobody knows: it has to promise much."""
+    return Candidate(name, Work(UNKNOWN_VISITS, shuffled=1.0, reads=reads).cost(name, None), reason)
 
 
 def _events(estimates: Sequence[Estimates]) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from sparkcep.planning.costs import Work
 from sparkcep.planning.statistics import Statistics
 
 PlanName = Literal["sweep", "backtrack", "window", "runs", "ordered", "tree", "join"]
@@ -94,11 +95,14 @@ class Candidate:
         Row visits per input row; None when the engine may not serve the pattern.
     reason
         Why it is legal or not, why it won or lost.
+    work
+        What the cost was computed from, where statistics tell it.
     """
 
     name: PlanName
     cost: float | None
     reason: str
+    work: Work | None = None
 
     @property
     def legal(self) -> bool:

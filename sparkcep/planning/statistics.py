@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from sparkcep.logical.slots import Comparison, Logic, SlotExpression, Unary
+from sparkcep.logical.slots import Comparison, Logic, Read, SlotExpression, Unary
 
 # Shares of pairs that satisfy a condition of which nothing is known; those of System R (Selinger et al. 1979)
 # but for inequalities between two events, which hold half the time when both values come from one distribution.
@@ -111,17 +111,19 @@ class Statistics:
         """
         count = len(variables)
         shares = [[1.0] * count for _ in range(count)]
+        tied = [[False] * count for _ in range(count)]
         for places, tree in conditions:
             for one, other in [sorted(places)[-2:]] if len(places) > 1 else []:
                 shares[one][other] *= rule_of_thumb(tree)
                 shares[other][one] = shares[one][other]
+                tied[one][other] = tied[other][one] = tied[one][other] or (len(places) == 2 and is_equality(tree))
         for one in range(count):
             for other in range(one + 1):
                 names = tuple(sorted({variables[one], variables[other]}))
                 if names in self.selectivities:
                     shares[one][other] = shares[other][one] = self.selectivities[names]
         rates = tuple(self.rates.get(name, DEFAULT_RATE) for name in variables)
-        return Estimates(tuple(variables), rates, tuple(map(tuple, shares)))
+        return Estimates(tuple(variables), rates, tuple(map(tuple, shares)), tuple(map(tuple, tied)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,20 +138,24 @@ class Estimates:
         Events per window.
     selectivities
         A symmetric matrix: on the diagonal those of conditions on one event, 1 where there are none.
+    tied
+        Which pairs have to be equal in some column, by which one is looked up for the other; () if none.
     """
 
     variables: tuple[str, ...]
     rates: tuple[float, ...]
     selectivities: tuple[tuple[float, ...], ...]
+    tied: tuple[tuple[bool, ...], ...] = ()
 
     def with_rates(self, rates: Iterable[float]) -> Estimates:
         """Return these selectivities with other rates."""
-        return Estimates(self.variables, tuple(rates), self.selectivities)
+        return replace(self, rates=tuple(rates))
 
     def arranged(self, order: Sequence[int]) -> Estimates:
         """Return the same with the variables in another order."""
         shares = tuple(tuple(self.selectivities[one][other] for other in order) for one in order)
-        return Estimates(tuple(self.variables[k] for k in order), tuple(self.rates[k] for k in order), shares)
+        tied = tuple(tuple(self.tied[one][other] for other in order) for one in order) if self.tied else ()
+        return Estimates(tuple(self.variables[k] for k in order), tuple(self.rates[k] for k in order), shares, tied)
 
     def events(self, variable: int) -> float:
         """Return the events per window that a variable can take."""
@@ -160,11 +166,24 @@ class Estimates:
         listed = tuple(others)
         return math.prod(self.selectivities[one][other] for one in ones for other in listed)
 
+    def looked_up(self, ones: Iterable[int], others: Iterable[int]) -> float:
+        """Return the share of pairs of partial matches that are left if one equality finds them; 1 without any."""
+        listed = tuple(others)
+        pairs = ((one, other) for one in ones for other in listed) if self.tied else ()
+        return min((self.selectivities[one][other] for one, other in pairs if self.tied[one][other]), default=1.0)
+
     def cardinality(self, variables: Sequence[int]) -> float:
         """Return how many partial matches over some variables there are per window."""
         alone = math.prod(self.events(variable) for variable in variables)
         shares = (self.selectivities[one][other] for i, one in enumerate(variables) for other in variables[:i])
         return alone * math.prod(shares)
+
+
+def is_equality(tree: SlotExpression) -> bool:
+    """Tell whether a condition says no more than that columns of two events are equal."""
+    if not (isinstance(tree, Comparison) and tree.operator == "="):
+        return False
+    return isinstance(tree.left, Read) and isinstance(tree.right, Read)
 
 
 def rule_of_thumb(tree: SlotExpression) -> float:

@@ -71,19 +71,6 @@ class LinedUpTree:
         """The tree with brackets and names of variables."""
         return self.planned.tree.text(self.estimates.variables)
 
-    @property
-    def visits(self) -> float:
-        """Pairs of partial matches per window that are tried, and the events."""
-        return sum(map(self.estimates.events, range(len(self.leaves)))) + _pairs(self.planned.tree, self.estimates)
-
-
-def _pairs(tree: JoinTree, estimates: Estimates) -> float:
-    if tree.parts is None:
-        return 0.0
-    left, right = tree.parts
-    tried = left.cardinality(estimates) * right.cardinality(estimates)
-    return tried + _pairs(left, estimates) + _pairs(right, estimates)
-
 
 @dataclass(frozen=True, slots=True)
 class Loop:
@@ -164,7 +151,7 @@ class TreeChooser:
         for (before, after), rate in zip(self.negations, witnesses, strict=True):
             shares[before][after] *= share_without_witness(rate)
             shares[after][before] = shares[before][after]
-        return Estimates(estimates.variables, estimates.rates, tuple(map(tuple, shares)))
+        return replace(estimates, selectivities=tuple(map(tuple, shares)))
 
 
 def planned_tree(

@@ -33,6 +33,7 @@ from sparkcep.logical.slots import (
     Running,
     SlotExpression,
     SlotType,
+    SparkCondition,
     Unary,
     nodes,
 )
@@ -260,6 +261,8 @@ class _Resolution:
                 return self._read(operand, self._located(at), kind)
             case Running():
                 return self._aggregate(tree)
+            case SparkCondition():
+                raise ValueError("conditions of row patterns come apart")
             case ClassifierOf(at, shift):
                 return self._classifier(self._located(at), shift)
             case MatchNumber():

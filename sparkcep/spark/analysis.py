@@ -16,7 +16,7 @@ from sparkcep.engine.events import COUNT, EventSearch
 from sparkcep.engine.ordered_program import OrderedProgram, compile_ordered
 from sparkcep.engine.runs_program import compile_runs
 from sparkcep.logical.event_bound import EventComponent, EventOrder, EventTest, LogicalEvents
-from sparkcep.planning.lazy import BoundCondition, bound_conditions, obstacle
+from sparkcep.planning.lazy import BoundCondition, bound_conditions, obstacle, spark_condition
 from sparkcep.planning.planner import choose_for_events
 from sparkcep.planning.plans import Options
 from sparkcep.planning.statistics import Statistics
@@ -82,7 +82,7 @@ def sampled(source: Source, clause: EventClause, rows: int) -> Statistics | None
     Which share of the partitions holds an event, and which the largest one, a few rows do not tell.
     """
     plan = EventPlan(replace(source, frame=source.frame.limit(rows)), clause, Options())
-    if obstacle(plan.events) is not None:
+    if obstacle(plan.events) is not None or spark_condition(plan.events) is not None:
         return None
     found = analyzed(plan)
     return Statistics(found.rates, found.selectivities)

@@ -49,10 +49,10 @@ COUNT_COLUMN = "match_count"
 
 @dataclass(frozen=True, slots=True)
 class CompiledEvents:
-    """An event pattern compiled for the engine that was chosen."""
+    """An event pattern compiled for the engine that was chosen; joins need no program."""
 
     decision: Decision
-    program: RunsProgram | BoundProgram
+    program: RunsProgram | BoundProgram | None
 
 
 class EventPlan:
@@ -100,10 +100,13 @@ class EventPlan:
             timeouts=clause.timeouts,
         )
         self.units = _units(self.events, self.prepared, clause)
-        program = compile_runs(self.events, self.search, self.units.window)
         notes = tuple(chosen.text for chosen in (semi_join, self.slices) if chosen is not None)
         decision = replace(planned.decision, notes=notes)
-        self.compiled = CompiledEvents(decision, program_for(name, self.events, program, planned.estimates))
+        self.compiled = CompiledEvents(decision, None if name == "join" else self._program(name))
+
+    def _program(self, name: PlanName) -> RunsProgram | BoundProgram:
+        program = compile_runs(self.events, self.search, self.units.window)
+        return program_for(name, self.events, program, self.estimates)
 
     def _slices(self, options: Options, name: PlanName) -> Slices | None:
         """Return how partitions are cut; joins sort none."""
@@ -194,6 +197,7 @@ class EventPlan:
     def task(self) -> EventTask:
         """Return what workers do with the prepared rows."""
         events, prepared, match = self.events, self.prepared, self.events.match
+        assert self.compiled.program is not None, "joins have no task"
         told = events.ends_in_absence or events.waiting is not None
         return EventTask(
             program=self.compiled.program,

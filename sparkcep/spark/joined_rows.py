@@ -121,6 +121,10 @@ class JoinedRows:
         operand = self.events.operands[number]
         return encoded(self.value(event, operand.column), operand, self.kinds[operand.column])
 
+    def value_text(self, name: str, number: int) -> str:
+        """Return SQL text for an operand, as Spark has it, of the event in a column."""
+        return f"{name}.f{self.fields[self.events.operands[number].column]}"
+
     def time(self, event: Column) -> Column:
         """Return its time in units of windows."""
         return event.getField("time")

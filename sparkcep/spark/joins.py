@@ -1,7 +1,8 @@
 """Event patterns as Spark joins: the join tree of ZStream (Mei and Madden 2009) over DataFrames.
 
 Every variable is a selection of the input; partial matches are joined on what must be equal, partition,
-class and equalities of conditions, or else on buckets of time as long as the window. An event is a
+class and equalities of conditions, and on buckets of time as long as the window, so that no pair is tried that
+is more than two windows apart. An event is a
 struct, so that it travels through joins as one column. A negation is an anti-join.
 """
 
@@ -17,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from sparkcep.engine.events import EventWindow
 from sparkcep.logical.event_bound import EventGap, LogicalEvents
-from sparkcep.logical.slots import CURRENT_ROW, Comparison, Read, SlotExpression, conjuncts, nodes
+from sparkcep.logical.slots import CURRENT_ROW, Read, SlotExpression, SparkCondition, conjuncts, nodes
 from sparkcep.planning.join_trees import JoinTree
 from sparkcep.planning.joins import PlannedJoin
 from sparkcep.spark.joined_rows import JoinedRows
@@ -103,13 +104,15 @@ class JoinedOrder:
             *self._neighbours(*sides),
             *self._own_windows(both, sides),
         ]
-        second = right.frame
-        equal = self.rows.events.keys or any(self._equates(tree, *sides) for _, tree in self.planned.conditions)
-        if self.window is not None and not equal:
+        first, second = left.frame, right.frame
+        if self.window is not None and self.planned.is_longer_than_windows:
             one, other, shifts = self._nearest(*sides)
-            second, test = self._bucketed(second, one, other, self.window, shifts)
+            if self._is_left_smaller(tree):
+                first, test = self._bucketed(first, other, one, self.window, [-shift for shift in shifts])
+            else:
+                second, test = self._bucketed(second, one, other, self.window, shifts)
             tests.append(test)
-        first, second = self._hinted(tree, left.frame, second)
+        first, second = self._hinted(tree, first, second)
         frame = first.join(second, reduce(and_, tests, F.lit(True)), "inner")
         names = [self.event_name(k) for k in sorted(both)]
         return self._without_witnesses(_Part(frame.select(*names), both), sides)
@@ -117,10 +120,14 @@ class JoinedOrder:
     def _hinted(self, tree: JoinTree, left: DataFrame, right: DataFrame) -> tuple[DataFrame, DataFrame]:
         """Ask Spark to send the smaller side to all tasks, if it is known to be small."""
         assert tree.parts is not None
-        sizes = [part.cardinality(self.planned.estimates) for part in tree.parts]
-        if sizes[1] <= sizes[0]:
-            return left, F.broadcast(right) if self.planned.is_small(tree.parts[1]) else right
-        return F.broadcast(left) if self.planned.is_small(tree.parts[0]) else left, right
+        if self._is_left_smaller(tree):
+            return F.broadcast(left) if self.planned.is_small(tree.parts[0]) else left, right
+        return left, F.broadcast(right) if self.planned.is_small(tree.parts[1]) else right
+
+    def _is_left_smaller(self, tree: JoinTree) -> bool:
+        assert tree.parts is not None
+        one, other = (part.cardinality(self.planned.estimates) for part in tree.parts)
+        return one < other
 
     def _conditions(self, both: Places, sides: Sequence[Places]) -> list[Column]:
         """Return the conditions that can be tested now and not before."""
@@ -131,7 +138,15 @@ class JoinedOrder:
         ]
 
     def _column(self, tree: SlotExpression) -> Column:
-        return slot_column(tree, lambda read: self.rows.operand(self.event(self._read_of(read)), read.operand))
+        return slot_column(tree, self._read)
+
+    def _read(self, node: Read | SparkCondition) -> Column:
+        """Return an operand of an event as conditions compute with it, or a condition that Spark computes."""
+        if isinstance(node, Read):
+            return self.rows.operand(self.event(self._read_of(node)), node.operand)
+        return F.expr(
+            node.text_over(lambda read: self.rows.value_text(self.event_name(self._read_of(read)), read.operand))
+        )
 
     def _read_of(self, read: Read) -> int:
         """Return the component whose event is read."""
@@ -140,16 +155,6 @@ class JoinedOrder:
         assert read.at.rows.variables is not None
         (variable,) = read.at.rows.variables
         return self.place[variable]
-
-    def _equates(self, tree: SlotExpression, left: Places, right: Places) -> bool:
-        """Tell whether a condition is an equality that rows of both sides can be shuffled by."""
-        if not (isinstance(tree, Comparison) and tree.operator == "="):
-            return False
-        one, other = (
-            frozenset(self._read_of(node) for node in nodes(side) if isinstance(node, Read))
-            for side in (tree.left, tree.right)
-        )
-        return bool(one and other) and ((one <= left and other <= right) or (one <= right and other <= left))
 
     def _neighbours(self, left: Places, right: Places) -> list[Column]:
         """Return the tests on the order of events and on the window, but for what others imply."""
@@ -196,14 +201,14 @@ class JoinedOrder:
         return min(left), min(right), (-1, 0, 1)
 
     def _bucketed(
-        self, right: DataFrame, one: int, other: int, window: EventWindow, shifts: Sequence[int]
+        self, side: DataFrame, one: int, other: int, window: EventWindow, shifts: Sequence[int]
     ) -> tuple[DataFrame, Column]:
-        """Return the right side with all buckets in which the left side's events may be, and the test for it."""
+        """Return the side of `other` with all buckets in which the events `one` may be, and the test for it."""
         extra = _BY_ROUNDING.get(window.kind, 0)
         own = self.rows.bucket(self.event(other), window)
         buckets = [own + shift for shift in range(min(shifts) - extra, max(shifts) + extra + 1)]
         name = f"{self.prefix}_bucket"
-        exploded = right.select("*", F.explode(F.array(*buckets)).alias(name))
+        exploded = side.select("*", F.explode(F.array(*buckets)).alias(name))
         return exploded, self.rows.bucket(self.event(one), window) == F.col(name)
 
     # -- negations -----------------------------------------------------------------------------------
@@ -237,8 +242,7 @@ class JoinedOrder:
         if self.window is not None:
             if not gap.before:
                 tests += [self.rows.within(witness, self.event(k), self.window) for k in sorted(asked)]
-            equal = self.rows.events.keys or any(self._equates(tree, asked, frozenset({_WITNESS})) for tree in found)
-            if not equal:
+            if self.planned.is_longer_than_windows:
                 near, shifts = (min(gap.before), (-1, 0)) if gap.before else (min(gap.after), (0, 1))
                 witnesses, test = self._bucketed(witnesses, near, _WITNESS, self.window, shifts)
                 tests.append(test)

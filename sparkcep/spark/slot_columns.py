@@ -24,11 +24,12 @@ from sparkcep.logical.slots import (
     Read,
     SlotExpression,
     SlotType,
+    SparkCondition,
     Unary,
 )
 from sparkcep.logical.types import is_integral
 
-Reader = Callable[[Read], Column]
+Reader = Callable[[Read | SparkCondition], Column]
 
 _WHOLE = {2**7 - 1: "tinyint", 2**15 - 1: "smallint", 2**31 - 1: "int"}
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
@@ -90,7 +91,8 @@ def slot_column(tree: SlotExpression, read: Reader) -> Column:
     tree
         Of reads, constants and what joins them.
     read
-        Returns the column of an operand at a row, `encoded`; NULL where there is no such row.
+        Returns the column of an operand at a row, `encoded`; NULL where there is no such row. Of a condition that
+        Spark computes, the column.
 
     Raises
     ------
@@ -100,7 +102,7 @@ def slot_column(tree: SlotExpression, read: Reader) -> Column:
     match tree:
         case ConstantValue(value, kind):
             return _constant(value, kind)
-        case Read():
+        case Read() | SparkCondition():
             return read(tree)
         case Arithmetic(operator, left, right, kind):
             return _arithmetic(operator, slot_column(left, read), slot_column(right, read), kind)

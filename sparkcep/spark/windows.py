@@ -17,7 +17,7 @@ from pyspark.sql.window import Window, WindowSpec
 from sparkcep.errors import BindingError, MatchError
 from sparkcep.logical.bound import LogicalMatch
 from sparkcep.logical.outputs import Numbered, OutputRows
-from sparkcep.logical.slots import Read
+from sparkcep.logical.slots import Read, SparkCondition
 from sparkcep.planning.windows import FixedRows, reads_neighbours, values_measured
 from sparkcep.spark.order_columns import OrderColumn, numbering_window
 from sparkcep.spark.places import partition_text, raised_text
@@ -148,7 +148,8 @@ class WindowPreparation(Preparation):
     def _dependent(self, leads: _Leads) -> Iterable[Column]:
         operands = self.match.slots.operands if self.match.slots is not None else ()
 
-        def read(wanted: Read) -> Column:
+        def read(wanted: Read | SparkCondition) -> Column:
+            assert isinstance(wanted, Read)
             operand = operands[wanted.operand]
             return encoded(leads.at(operand.column, wanted.at.offset), operand, self.kinds[operand.column])
 

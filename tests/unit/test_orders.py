@@ -132,10 +132,3 @@ def test_rules_of_thumb_stand_in_for_what_is_unknown() -> None:
     assert given.selectivities[0][1] == given.selectivities[1][0] == pytest.approx(0.05)
     assert given.selectivities[1][2] == given.selectivities[2][1] == 0.2
     assert given.selectivities[0][2] == 1.0
-
-
-def test_visits_of_partial_matches_that_are_merged() -> None:
-    given = Statistics({"a": 10, "b": 20, "c": 30}, {("a", "b"): 0.5, ("b", "c"): 0.1}).estimates("abc", ())
-    assert LeftDeep((0, 1, 2)).visits(given) == pytest.approx(10 + 10 * 20 + 100 * 30)
-    assert LeftDeep((0, 1, 2)).merged_visits(given) == pytest.approx(10 + 10 * 20 + 20 * 30)
-    assert LeftDeep((2, 0, 1)).merged_visits(given) == pytest.approx(30 + 30 * 10 + 300 * 20)

@@ -1,0 +1,164 @@
+"""The planner against the clock: every legal plan of many small random workloads, and which one "auto" takes."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+from benchmarks.grid_workloads import GridWorkload, workloads
+from benchmarks.jobs import Scale, run
+from benchmarks.report import Result
+from benchmarks.session import session
+from sparkcep.planning.costs import Work
+
+SEED = 2026
+# A plan that takes longer is measured once; one that takes much longer is stopped.
+REPEATED_BELOW, STOPPED_AFTER = 2.0, 6.0
+
+
+@dataclass(slots=True)
+class Measured:
+    """What one workload showed.
+
+    Attributes
+    ----------
+    costs, seconds
+        Of every legal plan: by the model, in visits per row, and by the clock.
+    auto, untold
+        The plan that is chosen by measured statistics, and the one without any.
+    works
+        Of plans that statistics tell of: what the model says they do, per event.
+    rows
+        How many rows some variable can take.
+    """
+
+    workload: GridWorkload
+    costs: dict[str, float]
+    auto: str
+    untold: str
+    works: dict[str, Work]
+    rows: float | None
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+
+    def median(self, plan: str) -> float:
+        """Return the seconds of a plan."""
+        return statistics.median(self.seconds[plan])
+
+    @property
+    def best(self) -> str:
+        """The fastest plan."""
+        return min(self.seconds, key=self.median)
+
+    def slowdown(self, plan: str) -> float:
+        """Return seconds of a plan ÷ seconds of the best one."""
+        return self.median(plan) / self.median(self.best)
+
+
+def grid(scale: Scale) -> Result:
+    """Measure whether the planner chooses well; `scale.rows` is the number of workloads."""
+    measured = list(measure(workloads(scale.rows, SEED), scale.repeats))
+    settings = {"workloads": len(measured), "repeats": scale.repeats, "seed": SEED}
+    result = Result("grid", "The plan chosen by auto against the best of all legal plans", settings)
+    result.records = [_record(each) for each in measured]
+    slowdowns = [each.slowdown(each.auto) for each in measured]
+    result.at_least("share of workloads within 1.5 × of the best", _share(slowdowns, 1.5), 0.9)
+    result.at_most("auto ÷ best, the worst workload", max(slowdowns), 5)
+    return result
+
+
+def _share(slowdowns: list[float], most: float) -> float:
+    return sum(each <= most for each in slowdowns) / len(slowdowns)
+
+
+def _record(each: Measured) -> dict[str, Any]:
+    timed = {plan: f"{each.median(plan):.2f}" for plan in each.seconds}
+    return {
+        "workload": each.workload.name,
+        "pattern": each.workload.pattern.replace("|", "\\|"),
+        "rows": each.workload.rows.count,
+        "keys": each.workload.rows.keys,
+        "seconds": ", ".join(f"{plan} {seconds}" for plan, seconds in timed.items()),
+        "auto": each.auto,
+        "auto ÷ best": each.slowdown(each.auto),
+        "nothing told": each.untold,
+        "÷ best": each.slowdown(each.untold),
+    }
+
+
+def measure(drawn: Iterator[GridWorkload], repeats: int) -> Iterator[Measured]:
+    """Time every legal plan of some workloads in turns."""
+    with session() as spark, tempfile.TemporaryDirectory() as folder:
+        spark.sparkContext.setLogLevel("OFF")  # else a plan that is stopped prints its whole stack
+        for workload in drawn:
+            path = Path(folder) / f"{workload.name}.parquet"
+            pq.write_table(workload.rows.table(), path)
+            yield _measured(spark, workload, spark.read.parquet(str(path)), repeats)
+
+
+def _measured(spark: SparkSession, workload: GridWorkload, rows: DataFrame, repeats: int) -> Measured:
+    import sparkcep
+
+    is_event_pattern = workload.pattern.startswith(("SEQ", "AND"))
+    told = sparkcep.analyze(rows, workload.pattern, **workload.arguments) if is_event_pattern else None
+    options = sparkcep.Options(stats=told)
+
+    def planned(given: sparkcep.Options) -> sparkcep.MatchPlan:
+        return sparkcep.plan(rows, workload.pattern, options=given, **workload.arguments)
+
+    decision = planned(options).compiled.decision
+    costs = {each.name: each.cost for each in decision.candidates if each.cost is not None}
+    untold = planned(sparkcep.Options()).compiled.decision.chosen.name
+    works = {each.name: each.work for each in decision.candidates if each.work is not None}
+    found = Measured(workload, costs, decision.chosen.name, untold, works, told.rows if told else None)
+    jobs = {plan: planned(replace(options, plan=plan)).dataframe() for plan in costs}
+    _time(spark, jobs, repeats, found.seconds)
+    return found
+
+
+def _time(spark: SparkSession, jobs: Mapping[str, DataFrame], repeats: int, seconds: dict[str, list[float]]) -> None:
+    """Run jobs in turns, after a warm-up; those that take long once more, those that had to be stopped never."""
+    warm = {plan: _seconds(spark, job) for plan, job in jobs.items()}
+    for plan, took in warm.items():
+        # Behind a job that was stopped workers start anew, so that one slow run alone tells nothing.
+        seconds[plan] = [took] if took >= STOPPED_AFTER else [_seconds(spark, jobs[plan])]
+    again = [plan for plan in jobs if seconds[plan][0] <= REPEATED_BELOW]
+    for turn in range(repeats - 1):
+        for plan in again if turn % 2 else again[::-1]:
+            seconds[plan].append(_seconds(spark, jobs[plan]))
+
+
+def _seconds(spark: SparkSession, job: DataFrame) -> float:
+    begin = time.perf_counter()
+    with _stopped_in_time(spark):
+        run(job)
+    return time.perf_counter() - begin
+
+
+@contextmanager
+def _stopped_in_time(spark: SparkSession) -> Iterator[None]:
+    """Cancel what runs too long; it counts as long as it ran."""
+    stopped = threading.Event()
+
+    def stop() -> None:
+        stopped.set()
+        spark.sparkContext.cancelAllJobs()
+
+    timer = threading.Timer(STOPPED_AFTER, stop)
+    timer.start()
+    try:
+        yield
+    except Exception:
+        if not stopped.is_set():
+            raise
+    finally:
+        timer.cancel()
