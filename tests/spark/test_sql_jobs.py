@@ -1,4 +1,4 @@
-"""The library in sql/: every job, through each door, against sql/golden; SPARKCEP_WRITE_GOLDEN=1 writes it anew.
+"""The library in sql/: every job, through each door of SQL, against sql/golden; SPARKCEP_WRITE_GOLDEN=1 writes it anew.
 
 Golden rows are not merely what came out: where the data are generated, scripts/make_example_data.py knows the
 answers it planted; where they are real, a few lines of Python without any pattern matcher find them again.
@@ -7,26 +7,25 @@ answers it planted; where they are real, a few lines of Python without any patte
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 import re
 import runpy
 from collections import Counter
-from collections.abc import Iterator
 from datetime import date
-from functools import cache, reduce
+from functools import cache
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import Row, SparkSession
 
 import sparkcep
+from sparkcep.api import sql
 from sparkcep.cli import main
-from sparkcep.display import text_table
 from sparkcep.spark.files import read_table
 
 ROOT = Path(__file__).parents[2]
@@ -34,6 +33,7 @@ DATA = ROOT / "examples" / "data"
 GOLDEN = ROOT / "sql" / "golden"
 JOBS = sorted(path.stem for path in (ROOT / "sql").glob("*.sql"))
 HEAD = 20
+FEW = "N12"
 # Jobs with too many rows for their golden file, and the column that is summed up instead.
 SUMMED = {
     "late_departures": "departures",
@@ -55,19 +55,33 @@ def inputs_of(job: str) -> dict[str, str]:
     return {name: str(ROOT / path) for name, path in re.findall(r"--input (\w+)=(\S+)", command)}
 
 
+class Result(NamedTuple):
+    """What an enabled session makes of a job; each is run once."""
+
+    columns: list[str]
+    rows: list[Row]
+
+    def texts(self) -> list[list[str]]:
+        return [[text(value) for value in row] for row in self.rows]
+
+
+Results = dict[str, Result]
+
+
 @pytest.fixture(scope="module")
-def results(spark: SparkSession) -> Iterator[dict[str, DataFrame]]:
-    found: dict[str, DataFrame] = {}
-    yield found
-    for frame in found.values():
-        frame.unpersist()
+def results() -> Results:
+    return {}
 
 
-def result(spark: SparkSession, results: dict[str, DataFrame], job: str) -> DataFrame:
+def result(spark: SparkSession, results: Results, job: str) -> Result:
     if job not in results:
         for name, path in inputs_of(job).items():
             read_table(spark, path).createOrReplaceTempView(name)
-        results[job] = sparkcep.sql(spark, text_of(job)).persist()
+        try:
+            frame = sparkcep.enable(spark).sql(text_of(job))
+        finally:
+            sparkcep.disable(spark)
+        results[job] = Result(frame.columns, frame.collect())
     return results[job]
 
 
@@ -88,45 +102,61 @@ def compare(path: Path, rows: list[list[str]]) -> None:
 
 
 @pytest.mark.parametrize("job", JOBS)
-def test_job(spark: SparkSession, results: dict[str, DataFrame], capsys: pytest.CaptureFixture[str], job: str) -> None:
-    frame = result(spark, results, job)
-    rows = (frame.limit(HEAD) if job in SUMMED else frame).collect()
-    compare(GOLDEN / f"{job}.csv", [frame.columns, *([text(value) for value in row] for row in rows)])
-    inputs = [part for name, path in inputs_of(job).items() for part in ("--input", f"{name}={path}")]
-    assert main(["run", str(ROOT / f"sql/{job}.sql"), *inputs, "--show", "3"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith(text_table(frame.columns, rows[:3]) + "\n\n")
-    if job not in SUMMED:
-        assert shown.splitlines()[-1].startswith(f"{len(rows)} rows")
+def test_job(spark: SparkSession, results: Results, job: str) -> None:
+    found = result(spark, results, job)
+    compare(GOLDEN / f"{job}.csv", [found.columns, *found.texts()[: HEAD if job in SUMMED else None]])
 
 
-def totals(frames: dict[str, DataFrame]) -> list[list[str]]:
-    """Return a line for each job, in one Spark job; the fingerprint is taken over all columns of all rows."""
-    lines = []
-    for job, frame in frames.items():
-        summed = SUMMED.get(job)
-        sums = [F.sum(summed), F.max(summed)] if summed else [F.lit(None), F.lit(None)]
-        fingerprint = F.bit_xor(F.xxhash64(*(F.col(name).cast("string") for name in frame.columns)))
-        values = (F.lit(job), F.count("*"), F.lit(summed), *sums, fingerprint)
-        lines.append(frame.agg(*(value.cast("string").alias(f"c{i}") for i, value in enumerate(values))))
-    return sorted([text(value) for value in row] for row in reduce(DataFrame.union, lines).collect())
+def test_totals(spark: SparkSession, results: Results) -> None:
+    """Every row counts: the fingerprint is taken over all columns of all rows."""
+    lines = [["job", "rows", "summed", "total", "largest", "fingerprint"]]
+    for job, summed in SUMMED.items():
+        found = result(spark, results, job)
+        values = [row[summed] for row in found.rows]
+        fingerprint = hashlib.sha256(json.dumps(sorted(found.texts())).encode()).hexdigest()[:16]
+        lines.append([job, str(len(values)), summed, str(sum(values)), str(max(values)), fingerprint])
+    compare(GOLDEN / "totals.csv", lines)
 
 
-def test_totals_and_views_in_an_enabled_session(spark: SparkSession, results: dict[str, DataFrame]) -> None:
-    """Every row counts; and spark.sql itself makes views of the jobs that give the same."""
-    expected = totals({job: result(spark, results, job) for job in JOBS})
-    head = ["job", "rows", "summed", "total", "largest", "fingerprint"]
-    compare(GOLDEN / "totals.csv", [head, *(line for line in expected if line[0] in SUMMED)])
-    sparkcep.enable(spark)
-    try:
-        for job in JOBS:
-            spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW job_{job} AS\n{text_of(job)}")
-        found = totals({job: spark.table(f"job_{job}") for job in JOBS})
-    finally:
-        sparkcep.disable(spark)
-        for job in JOBS:
-            spark.catalog.dropTempView(f"job_{job}")
-    assert found == expected
+@pytest.fixture(scope="module")
+def few_flights(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Write the flights of some aircraft: sorting all of them once is enough."""
+    path = str(tmp_path_factory.mktemp("data") / "flights.parquet")
+    table = pq.read_table(DATA / "flights.parquet", filters=[("tail_number", "<", FEW)])
+    pq.write_table(table, path, coerce_timestamps="us")
+    return path
+
+
+@pytest.mark.parametrize("first", range(0, len(JOBS), 4))
+def test_views_from_the_command_line(
+    spark: SparkSession,
+    no_views_left: None,
+    results: Results,
+    few_flights: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    first: int,
+) -> None:
+    """Four files in one call, each as a view of its own; it hands them to `sparkcep.sql`, as they are."""
+    taken: list[str] = []
+    monkeypatch.setattr("sparkcep.api.sql", lambda spark, text: taken.append(text) or sql(spark, text))
+    statements, parts, expected = [], [], []
+    for job in JOBS[first : first + 4]:
+        found = result(spark, results, job)
+        statements.append(f"CREATE OR REPLACE TEMPORARY VIEW job_{job} AS\n{text_of(job).strip()}")
+        values = ", ".join(f"CAST(`{name}` AS STRING)" for name in found.columns)
+        parts.append(f"SELECT '{job}' AS job, array({values}) AS v FROM job_{job}")
+        rows = [row for row in found.rows if job != "late_departures" or row.tail_number < FEW]
+        expected += [(job, list(map(text, row))) for row in rows]
+    tables = {name: path for job in JOBS[first : first + 4] for name, path in inputs_of(job).items()}
+    tables |= {"flights": few_flights} if "flights" in tables else {}
+    inputs = [part for name, path in tables.items() for part in ("--input", f"{name}={path}")]
+    statements.append("\nUNION ALL ".join(parts))
+    (tmp_path / "all.sql").write_text(";\n".join(statements), encoding="utf-8")
+    assert main(["run", str(tmp_path / "all.sql"), *inputs, "--output", str(tmp_path / "out.json")]) == 0
+    assert taken == statements
+    lines = [line for path in (tmp_path / "out.json").glob("*.json") for line in path.read_text("utf-8").splitlines()]
+    assert sorted((row["job"], list(map(text, row["v"]))) for row in map(json.loads, lines)) == sorted(expected)
 
 
 @cache
@@ -173,9 +203,7 @@ def table_rows(name: str, *columns: str) -> list[tuple[Any, ...]]:
         ("ten_day_declines", ".D{10,}"),
     ],
 )
-def test_shapes_by_regular_expressions(
-    spark: SparkSession, results: dict[str, DataFrame], job: str, expression: str
-) -> None:
+def test_shapes_by_regular_expressions(spark: SparkSession, results: Results, job: str, expression: str) -> None:
     """Days as letters: U for a higher close than the day before, D for a lower one."""
     expected: set[tuple[str, date, date]] = set()
     for ticker, rows in groupby(table_rows("stocks", "ticker", "trade_date", "close"), key=lambda row: row[0]):
@@ -183,8 +211,8 @@ def test_shapes_by_regular_expressions(
         letters = "=" + "".join("U" if b[2] > a[2] else "D" if b[2] < a[2] else "=" for a, b in pairwise(days))
         found = re.finditer(expression, letters)
         expected |= {(ticker, days[one.start()][1], days[one.end() - 1][1]) for one in found}
-    rows = result(spark, results, job).select("ticker", "start_date", "end_date").collect()
-    assert sorted(map(tuple, rows)) == sorted(expected)
+    rows = result(spark, results, job).rows
+    assert sorted((row.ticker, row.start_date, row.end_date) for row in rows) == sorted(expected)
 
 
 def test_the_funnel_by_a_loop() -> None:
@@ -208,12 +236,12 @@ def test_the_funnel_by_a_loop() -> None:
     assert golden == expected
 
 
-def test_late_departures_known(spark: SparkSession, results: dict[str, DataFrame]) -> None:
-    frame = result(spark, results, "late_departures")
-    assert frame.agg(F.count("*"), F.sum("departures"), F.max("departures")).first() == (2025, 6797, 9)
+def test_late_departures_known(spark: SparkSession, results: Results) -> None:
+    departures = [row.departures for row in result(spark, results, "late_departures").rows]
+    assert (len(departures), sum(departures), max(departures)) == (2025, 6797, 9)
 
 
-def test_low_after_high_known(spark: SparkSession, results: dict[str, DataFrame]) -> None:
-    assert result(spark, results, "low_after_high").count() == 56
+def test_low_after_high_known(spark: SparkSession, results: Results) -> None:
+    assert len(result(spark, results, "low_after_high").rows) == 56
     every_pair = text_of("low_after_high").replace("_next_match {", "_any_match {")
-    assert sparkcep.sql(spark, every_pair).count() == 194
+    assert sql(spark, every_pair).count() == 194
