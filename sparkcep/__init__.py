@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sparkcep.spark.event_plan import EventPlan
     from sparkcep.spark.plan import MatchPlan
     from sparkcep.syntax.builder import all_of, any_of, event, no, seq
+    from sparkcep.syntax.dialects import translate
 
 __version__ = "0.1.0"
 
@@ -44,6 +45,7 @@ _HOMES = {
     "event": "sparkcep.syntax.builder",
     "no": "sparkcep.syntax.builder",
     "seq": "sparkcep.syntax.builder",
+    "translate": "sparkcep.syntax.dialects",
     "EventPlan": "sparkcep.spark.event_plan",
     "MatchPlan": "sparkcep.spark.plan",
     "Options": "sparkcep.planning.plans",
@@ -81,6 +83,7 @@ __all__ = [
     "seq",
     "show_timeline",
     "sql",
+    "translate",
 ]
 
 
