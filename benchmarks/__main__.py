@@ -8,7 +8,19 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks import any_order, compressed, event_jobs, events, jobs, kernels, plans, races, starting
+from benchmarks import (
+    any_order,
+    calibration,
+    compressed,
+    event_jobs,
+    events,
+    grid,
+    jobs,
+    kernels,
+    plans,
+    races,
+    starting,
+)
 from benchmarks.jobs import Scale
 from benchmarks.report import Result, publish, write_tables
 
@@ -45,6 +57,9 @@ BENCHMARKS = {
     "pycer": Benchmark(races.against_pycer, 200_000),
     "joins": Benchmark(plans.joins, 10_000_000),
     "semi_join": Benchmark(plans.semi_join, 8_000_000),
+    "apam": Benchmark(plans.apam, 100_000),
+    "grid": Benchmark(grid.grid, 200),
+    "calibrate": Benchmark(calibration.calibrate, 60),
     "slices": Benchmark(plans.slices, 20_000_000),
     "start": Benchmark(starting.first_query, 100_000),
 }
@@ -68,7 +83,7 @@ def main() -> int:
         return 0
     warnings.simplefilter("ignore")
     missed = 0
-    for name in BENCHMARKS if given.name == "all" else [given.name]:
+    for name in [name for name in BENCHMARKS if name != "calibrate"] if given.name == "all" else [given.name]:
         benchmark = BENCHMARKS[name]
         result = benchmark.measure(Scale(given.rows or benchmark.rows, given.repeats))
         publish(result)

@@ -30,6 +30,10 @@ SLICED_WINDOW = 1000
 SLICED = f"""SEQ(A+ a[], B b) WHERE skip_till_next_match {{ a[1].x % 500 = 0 AND a[i].x > a[i-1].x AND b.x < 20000 }}
     WITHIN {SLICED_WINDOW} RETURN a[1].t AS began, b.t AS ended, COUNT(a) AS n"""
 
+FIVE_TYPES = (((17, 13, 9, 5), 5_983), ((5, 9, 13, 17), 6_329))
+COMPARED = """SEQ(A a, B b, C c, D d, E e) WHERE skip_till_any_match { a.attr1 < b.attr1 AND b.attr2 < c.attr2
+    AND c.attr3 < d.attr3 AND d.attr4 < e.attr4 } WITHIN 2000 EXCLUSIVE RETURN a.t AS began"""
+
 
 def joins(scale: Scale) -> Result:
     """Measure pairwise equalities without a common key: joins against partial matches, in slices of time.
@@ -136,6 +140,40 @@ def _sliced(scale: Scale, slices: Literal["auto", "never"], cores: int, repeats:
         "repeats": repeats or 1,
         "matches": matches,
     }
+
+
+def apam(scale: Scale) -> Result:
+    """Measure every plan on five event types, each compared with the one before (Yi et al. 2016)."""
+    import sparkcep
+
+    result = Result("apam", "Five types, 100,000 events of one partition: every plan", {"repeats": scale.repeats})
+    with session() as spark:
+        for experiment, (ranges, matches) in enumerate(FIVE_TYPES, 1):
+            rows = spark.createDataFrame(_five_types(ranges))
+            jobs = {
+                plan: sparkcep.match_pattern(
+                    rows, COMPARED, order_by="t", type_column="kind", options=sparkcep.Options(plan=plan)
+                )
+                for plan in ("runs", "ordered", "tree", "join")
+            }
+            counts = {plan: job.count() for plan, job in jobs.items()}
+            timings = race({plan: lambda job=job: run(job) for plan, job in jobs.items()}, repeats=scale.repeats)
+            for plan, timing in timings.items():
+                line = {"experiment": experiment, "plan": plan, "seconds": timing.median, "spread": timing.spread}
+                result.records.append({**line, "matches": counts[plan]})
+                missing = float(abs(counts[plan] - matches))
+                result.at_most(f"experiment {experiment}, {plan}: matches off {matches:,}", missing, 0)
+    return result
+
+
+def _five_types(ranges: tuple[int, ...]) -> pa.Table:
+    random, count = np.random.default_rng(7), 100_000
+    kind = random.integers(0, 5, count)
+    columns = {}
+    for k, most in enumerate(ranges, 1):
+        left, right = random.integers(0, 1000, count), random.integers(0, most, count)
+        columns[f"attr{k}"] = np.where(kind == k - 1, left, np.where(kind == k, right, 0))
+    return pa.table({"t": np.arange(count), "kind": pa.array(np.array(list("ABCDE"))[kind]), **columns})
 
 
 def tied(rows: int) -> Path:
