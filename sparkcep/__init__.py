@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sparkcep.spark.enabled import disable, enable
     from sparkcep.spark.event_plan import EventPlan
     from sparkcep.spark.plan import MatchPlan
+    from sparkcep.spark.registration import register, register_pattern
     from sparkcep.syntax.builder import all_of, any_of, event, no, seq
     from sparkcep.syntax.dialects import translate
 
@@ -40,6 +41,8 @@ _HOMES = {
     "show_timeline": "sparkcep.display",
     "disable": "sparkcep.spark.enabled",
     "enable": "sparkcep.spark.enabled",
+    "register": "sparkcep.spark.registration",
+    "register_pattern": "sparkcep.spark.registration",
     "all_of": "sparkcep.syntax.builder",
     "any_of": "sparkcep.syntax.builder",
     "event": "sparkcep.syntax.builder",
@@ -80,6 +83,8 @@ __all__ = [
     "matcher",
     "no",
     "plan",
+    "register",
+    "register_pattern",
     "seq",
     "show_timeline",
     "sql",

@@ -82,7 +82,7 @@ class _Splitter:
         parsed = self._parsed(text)
         row_only: list[str] = []
         dependent: list[SlotExpression] = []
-        for conjunct in _conjuncts(parsed.root):
+        for conjunct in top_conjuncts(parsed.root):
             piece = parsed.text_of(conjunct)
             if piece is not None and not self._has_slot(conjunct):
                 row_only.append(f"({piece})")
@@ -250,7 +250,7 @@ def sum_type(spark_type: str) -> str:
     return "double" if spark_type in ("double", "float") else "bigint"
 
 
-def _conjuncts(node: exp.Expression) -> list[exp.Expression]:
+def top_conjuncts(node: exp.Expression) -> list[exp.Expression]:
     """Return the parts of a conjunction, brackets around them taken off."""
     pending, found = [node], []
     while pending:

@@ -1,0 +1,357 @@
+"""Types and meaning of expressions over one row where no Spark is at hand, as inside of table functions.
+
+Only what lowers to slot operations is known: columns, literals, arithmetic, comparison, logic, CASE,
+COALESCE, LEAST, GREATEST, ABS, NULL tests and casts that lose nothing. Everything else is refused by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from sparkcep.errors import BindingError, PatternSyntaxError, did_you_mean
+from sparkcep.logical.hidden import HiddenColumns
+from sparkcep.logical.lowering import Lowering
+from sparkcep.logical.slots import BIGINT, ConstantValue, Read, SlotExpression, SlotType
+from sparkcep.logical.spans import SpannedExpression
+from sparkcep.logical.types import decimal_digits, is_day_time, is_integral, slot_type
+from sparkcep.logical.values import Leaf, Value, Values, constant, result, to_type
+from sparkcep.syntax.durations import parse_within
+
+_INTEGRAL = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+_TYPED_NULL = re.compile(r"cast\(NULL AS ([^()]+(?:\([^()]*\))?[^()]*)\)", re.IGNORECASE)
+_SUM = re.compile(rf"{_TYPED_NULL.pattern} (\+|-|\*|/|div|%) {_TYPED_NULL.pattern}", re.IGNORECASE)
+_AGGREGATE = re.compile(r"(count|sum|avg|mean|min|max)\((?!DISTINCT\b)(.*)\)", re.IGNORECASE | re.DOTALL)
+_COALESCE = re.compile(r"coalesce\((.*)\)", re.IGNORECASE | re.DOTALL)
+_CAST = re.compile(r"(?:try_)?cast\((.*) AS ([\w(), ]+)\)", re.IGNORECASE | re.DOTALL)
+_LOSSLESS = {"date": ("timestamp_ntz",), "float": ("double",), "boolean": ("tinyint", "smallint", "int", "bigint")}
+MOST_DIGITS = 38
+HINT = (
+    "write the query for sparkcep.enable(spark) or df.match_pattern, where Spark computes such parts, or compute it "
+    "in the input: TABLE(SELECT *, upper(x) AS ux FROM t)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RowExpression:
+    """An expression over the columns of one row.
+
+    Attributes
+    ----------
+    spark_type
+        Its type, by Spark's simple name.
+    column
+        The column, if it is nothing else; `slots` is None then.
+    slots
+        What computes it; `reads` are its operands: a column, or a column that is cast without loss, and the
+        type the operation takes it for.
+    """
+
+    spark_type: str
+    column: str | None
+    slots: SlotExpression | None
+    reads: tuple[tuple[RowRead, SlotType], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowRead:
+    """A column, cast to `cast` if that is not None."""
+
+    column: str
+    cast: str | None
+
+
+class RowTypes:
+    """Answers like Spark for expressions that it can compute itself; see `logical.types.TypeOracle`.
+
+    Parameters
+    ----------
+    columns
+        Spark's simple type name of each column, by name.
+    spark_computes_rows
+        Whether Spark will compute conditions of one row, so that any predicate may stand there.
+    """
+
+    def __init__(self, columns: Mapping[str, str], *, spark_computes_rows: bool = False) -> None:
+        self.columns = dict(columns)
+        self.spark_computes_rows = spark_computes_rows
+        self._hidden: HiddenColumns | None = None
+        self._known: dict[str, RowExpression] = {}
+
+    def attach(self, hidden: HiddenColumns) -> None:
+        """Let expressions name hidden columns."""
+        self._hidden = hidden
+
+    def types(self, expressions: Sequence[str], *, clause: str) -> list[str]:
+        """Return simple type names; of a predicate that only Spark can compute, its type is known all the same."""
+        return ["boolean" if self._is_predicate(text, clause) else self.typed(text, clause) for text in expressions]
+
+    def _is_predicate(self, text: str, clause: str) -> bool:
+        if not self.spark_computes_rows or self.computes(text, clause):
+            return False
+        try:
+            root = SpannedExpression(text).root.unnest()
+        except ValueError:
+            return False
+        return isinstance(root, exp.Predicate | exp.Connector | exp.Not | exp.RegexpLike | exp.StartsWith)
+
+    def computes(self, text: str, clause: str) -> bool:
+        """Tell whether an expression is lowered."""
+        try:
+            self.typed(text, clause)
+        except BindingError as error:
+            if error.code == "NEEDS_SPARK":
+                return False
+            raise
+        return True
+
+    def typed(self, text: str, clause: str) -> str:
+        """Return the type of an expression."""
+        null = _TYPED_NULL.fullmatch(text)
+        if null is not None:
+            return null[1].lower()
+        aggregate = _AGGREGATE.fullmatch(text)
+        if aggregate is None:
+            return self.expression(text, clause).spark_type
+        function = aggregate[1].lower()
+        return "bigint" if function == "count" else _aggregate_type(function, self.typed(aggregate[2], clause))
+
+    def expression(self, text: str, clause: str) -> RowExpression:
+        """Return an expression, lowered.
+
+        Raises
+        ------
+        BindingError
+            NEEDS_SPARK: it holds something that only Spark can compute; UNRESOLVED_COLUMN.
+        """
+        if text not in self._known:
+            self._known[text] = _Expression(self, clause).read(text)
+        return self._known[text]
+
+    def column(self, name: str, clause: str) -> tuple[str, str]:
+        """Return a column as it is spelled, and its type."""
+        folded = name.lower()
+        own = next((known for known in self.columns if known.lower() == folded), None)
+        if own is not None:
+            return own, self.columns[own]
+        hidden = self._hidden
+        if hidden is not None:
+            for computed in (*hidden.computed.values(), *hidden.numbered.values()):
+                if computed.name == name:
+                    return name, self.typed(computed.text, clause)
+            for step in hidden.neighbours.values():
+                if step.name == name:
+                    return name, self.column(step.column, clause)[1]
+        known = list(self.columns)
+        raise BindingError(
+            "UNRESOLVED_COLUMN", f"there is no column '{name}'", clause=clause, found=name, allowed=known,
+            hint=did_you_mean(name, known),
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Expression:
+    """Reads one expression."""
+
+    types: RowTypes
+    clause: str
+    reads: dict[tuple[RowRead, SlotType], int] = field(default_factory=dict)
+
+    def read(self, text: str) -> RowExpression:
+        values = _RowValues({}, self._operand, self.types, self.clause)
+        try:
+            parsed = SpannedExpression(text)
+            value = _RowLowering(parsed, values, self._refused).lower(parsed.root)
+            if value.leaf is not None and value.literal is None:
+                return RowExpression(value.spark_type, _name(value.leaf.text), None, ())
+            lowered = to_type(value, value.spark_type if value.spark_type != "void" else "boolean", values)
+        except ValueError as error:
+            raise self._refused(text, str(error), None) from None
+        return RowExpression(value.spark_type, None, lowered.expression, tuple(self.reads))
+
+    def _operand(self, text: str, kind: SlotType) -> int:
+        return self.reads.setdefault((_read_of(text), kind), len(self.reads))
+
+    def _refused(self, piece: str, reason: str, hint: str | None) -> BindingError:
+        why = "" if "matched row" in reason or "rows of a match" in reason else f": {reason}"
+        return BindingError(
+            "NEEDS_SPARK",
+            f"a table function cannot compute '{piece}' by itself{why}",
+            clause=self.clause,
+            found=piece,
+            hint=HINT,
+        )
+
+
+def _read_of(text: str) -> RowRead:
+    cast = _CAST.fullmatch(text)
+    if cast is not None:
+        return RowRead(_name(cast[1]), cast[2].lower())
+    return RowRead(_name(text), None)
+
+
+def _name(text: str) -> str:
+    if not (text.startswith("`") and text.endswith("`")):
+        raise ValueError(f"{text} is no column")
+    return text[1:-1].replace("``", "`")
+
+
+class _RowValues(Values):
+    """Values whose types are told by rules, since no Spark is there to ask."""
+
+    def spark_type(self, text: str) -> str:
+        """Return the type of what lowering asks for: arithmetic and COALESCE of typed NULLs, casts of columns."""
+        pair = _SUM.fullmatch(text)
+        if pair is not None:
+            return _arithmetic_type(pair[2], pair[1].lower(), pair[3].lower())
+        united = _COALESCE.fullmatch(text)
+        if united is not None:
+            return _united_type([kind.lower() for kind in _TYPED_NULL.findall(united[1])])
+        raise ValueError(f"nothing is known of {text}")
+
+    def read(self, leaf: Leaf, spark_type: str) -> Read:
+        """Return the slot that reads a column."""
+        _check_cast(leaf.text, self._oracle, self._clause)
+        return super().read(leaf, spark_type)
+
+
+def _check_cast(text: str, types: object, clause: str) -> None:
+    """Refuse casts that are not exact."""
+    cast = _CAST.fullmatch(text)
+    if cast is None:
+        return
+    assert isinstance(types, RowTypes)
+    wanted, have = cast[2].lower(), types.column(_name(cast[1]), clause)[1]
+    if not is_lossless(have, wanted):
+        raise ValueError(f"a cast of {have} to {wanted} is Spark's")
+
+
+def is_lossless(have: str, wanted: str) -> bool:
+    """Tell whether every value of a type has an equal one in another type."""
+    if have == wanted or wanted in _LOSSLESS.get(have, ()):
+        return True
+    if is_integral(have) and is_integral(wanted):
+        return _INTEGRAL[have] <= _INTEGRAL[wanted]
+    if wanted == "double":
+        return is_integral(have) or decimal_digits(have) is not None
+    into, digits = decimal_digits(wanted), decimal_digits(have) or ((_INTEGRAL[have], 0) if is_integral(have) else None)
+    return (
+        into is not None and digits is not None and into[1] >= digits[1] and into[0] - into[1] >= digits[0] - digits[1]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _RowLowering(Lowering):
+    """Lowers down to columns, where Spark is not there to compute the largest pieces without a slot."""
+
+    def _leaf(self, node: exp.Expression) -> Value | None:
+        if isinstance(node, exp.Column):
+            if node.table:
+                raise self._refused(node, "a field or a qualified name is Spark's to resolve")
+            types = self.values._oracle
+            assert isinstance(types, RowTypes)
+            name, spark_type = types.column(node.name, self.values._clause)
+            return Value(spark_type, leaf=Leaf("`" + name.replace("`", "``") + "`"))
+        literal = constant(node)
+        return literal if literal is not None else self._typed_literal(node)
+
+    def _typed_literal(self, node: exp.Expression) -> Value | None:
+        """Return ``CAST(NULL AS type)``, a date, or a day-time interval."""
+        if isinstance(node, exp.Cast):
+            kind = node.args["to"].sql("spark").lower().replace(" ", "")
+            if isinstance(node.this, exp.Null):
+                return Value(kind, slot=ConstantValue(None, slot_type(kind) or BIGINT))
+            if isinstance(node.this, exp.Literal) and node.this.is_string and kind == "date":
+                return result(ConstantValue(_days(node.this.this), BIGINT), "date")
+        text = self.text.text_of(node)
+        if isinstance(node, exp.Interval) and text is not None:
+            try:
+                within = parse_within(text)
+            except PatternSyntaxError as error:
+                raise ValueError(error.message) from None
+            return result(ConstantValue(int(within.amount), BIGINT), "interval day to second")
+        return None
+
+    def _of_one_row(self, node: exp.Expression) -> Value | None:
+        return None
+
+
+def _days(text: str) -> int:
+    import datetime as dt  # here: most conditions name no date
+
+    return (dt.date.fromisoformat(text) - dt.date(1970, 1, 1)).days
+
+
+# -- Spark's rules for types ------------------------------------------------------------------------
+
+
+def _arithmetic_type(operator: str, left: str, right: str) -> str:
+    operator = operator.lower()
+    if is_integral(left) and is_integral(right):
+        if operator == "/":
+            return "double"
+        return "bigint" if operator == "div" else max(left, right, key=_INTEGRAL.__getitem__)
+    if "double" in (left, right) and _is_number(left) and _is_number(right):
+        return "double"
+    if "float" in (left, right):
+        return "float"
+    if not _is_number(left) or not _is_number(right):
+        raise ValueError(f"{left} {operator} {right} is Spark's to convert")
+    (p1, s1), (p2, s2) = _digits(left), _digits(right)
+    if operator == "*":
+        return _decimal(p1 + p2 + 1, s1 + s2)
+    if operator == "%":
+        return _decimal(min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2))
+    return _decimal(max(p1 - s1, p2 - s2) + max(s1, s2) + 1, max(s1, s2))
+
+
+def _aggregate_type(function: str, kind: str) -> str:
+    """Return the type of SUM, AVG, MIN or MAX over values of a type."""
+    digits = decimal_digits(kind)
+    if function in ("min", "max"):
+        return kind
+    if digits is not None:
+        more, further = (10, 0) if function == "sum" else (4, 4)
+        return f"decimal({min(MOST_DIGITS, digits[0] + more)},{min(MOST_DIGITS, digits[1] + further)})"
+    if function == "sum" and (is_integral(kind) or is_day_time(kind)):
+        return "bigint" if is_integral(kind) else "interval day to second"
+    if not _is_number(kind):
+        raise ValueError(f"{function.upper()} over {kind} is Spark's to compute")
+    return "double"
+
+
+def _united_type(kinds: Sequence[str]) -> str:
+    first = kinds[0]
+    if all(kind == first for kind in kinds):
+        return first
+    if all(map(is_integral, kinds)):
+        return max(kinds, key=_INTEGRAL.__getitem__)
+    if all(map(_is_number, kinds)):
+        if {"double", "float"} & set(kinds):
+            return "double"
+        scale = max(_digits(kind)[1] for kind in kinds)
+        return _decimal(max(p - s for p, s in map(_digits, kinds)) + scale, scale)
+    if all(map(is_day_time, kinds)):
+        return "interval day to second"
+    if set(kinds) == {"date", "timestamp_ntz"}:
+        return "timestamp_ntz"
+    raise ValueError(f"{' and '.join(dict.fromkeys(kinds))} are Spark's to convert into each other")
+
+
+def _is_number(kind: str) -> bool:
+    return is_integral(kind) or kind in ("float", "double") or decimal_digits(kind) is not None
+
+
+def _digits(kind: str) -> tuple[int, int]:
+    return decimal_digits(kind) or (_INTEGRAL[kind], 0)
+
+
+def _decimal(precision: int, scale: int) -> str:
+    """Return a decimal type; beyond 38 digits Spark gives up digits behind the point, but not the last six."""
+    if precision > MOST_DIGITS:
+        whole = precision - scale
+        scale = max(MOST_DIGITS - whole, min(scale, 6))
+    return f"decimal({min(precision, MOST_DIGITS)},{scale})"

@@ -1,0 +1,123 @@
+"""Types and values of table functions, where no session is at hand: Spark's types, Arrow's, rows of Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import types as T  # noqa: N812
+
+from sparkcep.engine.slot_arrays import Computed
+from sparkcep.errors import BindingError
+from sparkcep.logical.types import decimal_digits, is_day_time
+
+_SIMPLE: dict[str, T.DataType] = {
+    "void": T.NullType(), "boolean": T.BooleanType(), "tinyint": T.ByteType(), "smallint": T.ShortType(),
+    "int": T.IntegerType(), "bigint": T.LongType(), "float": T.FloatType(), "double": T.DoubleType(),
+    "string": T.StringType(), "binary": T.BinaryType(), "date": T.DateType(), "timestamp": T.TimestampType(),
+    "timestamp_ntz": T.TimestampNTZType(),
+}  # fmt: skip
+_ARROW: dict[type[T.DataType], pa.DataType] = {
+    T.NullType: pa.null(), T.BooleanType: pa.bool_(), T.ByteType: pa.int8(), T.ShortType: pa.int16(),
+    T.IntegerType: pa.int32(), T.LongType: pa.int64(), T.FloatType: pa.float32(), T.DoubleType: pa.float64(),
+    T.StringType: pa.string(), T.BinaryType: pa.binary(), T.DateType: pa.date32(),
+    T.TimestampType: pa.timestamp("us", "UTC"), T.TimestampNTZType: pa.timestamp("us"),
+    T.DayTimeIntervalType: pa.duration("us"),
+}  # fmt: skip
+
+
+def spark_type(name: str) -> T.DataType:
+    """Return the type that a simple name stands for."""
+    digits = decimal_digits(name)
+    if digits is not None:
+        return T.DecimalType(*digits)
+    return T.DayTimeIntervalType() if is_day_time(name) else _SIMPLE[name]
+
+
+def arrow_type(kind: T.DataType, name: str) -> pa.DataType:
+    """Return Arrow's type for a column of a table function.
+
+    Raises
+    ------
+    BindingError
+        UNSUPPORTED_TYPE: values of the type do not pass through a table function.
+    """
+    if isinstance(kind, T.DecimalType):
+        return pa.decimal128(kind.precision, kind.scale)
+    if isinstance(kind, T.ArrayType):
+        return pa.list_(arrow_type(kind.elementType, name))
+    if isinstance(kind, T.StructType):
+        return pa.struct([pa.field(field.name, arrow_type(field.dataType, name)) for field in kind.fields])
+    found = next((arrow for spark, arrow in _ARROW.items() if isinstance(kind, spark)), None)
+    if found is None:
+        raise BindingError(
+            "UNSUPPORTED_TYPE",
+            f"column '{name}' is {kind.simpleString()}, which does not pass through a table function",
+            clause="TABLE",
+            found=kind.simpleString(),
+            hint="leave the column out, TABLE(SELECT a, b FROM t), or use sparkcep.enable(spark)",
+        )
+    return found
+
+
+def columns_of(rows: Sequence[Sequence[Any]], kinds: Sequence[T.DataType]) -> list[pa.Array]:
+    """Return rows of Python values as Arrow columns."""
+    columns: Iterable[Sequence[Any]] = zip(*rows, strict=True) if rows else ([] for _ in kinds)
+    return [_column(values, kind) for values, kind in zip(columns, kinds, strict=True)]
+
+
+def _column(values: Sequence[Any], kind: T.DataType) -> pa.Array:
+    wanted = arrow_type(kind, "")
+    inward = _inward(kind)
+    if isinstance(kind, T.TimestampType):
+        whole = [None if value is None else kind.toInternal(value) for value in values]
+        return pa.array(whole, pa.int64()).cast(wanted)
+    return pa.array(values if inward is None else [inward(value) for value in values], wanted)
+
+
+def _inward(kind: T.DataType) -> Callable[[Any], Any] | None:
+    """Return what makes Arrow's value of Spark's, inside of arrays and structs; None where they are the same."""
+    if isinstance(kind, T.TimestampType):
+        return lambda value: None if value is None else _aware(kind, value)
+    if isinstance(kind, T.ArrayType):
+        item = _inward(kind.elementType)
+        return None if item is None else lambda value: None if value is None else [item(each) for each in value]
+    if isinstance(kind, T.StructType):
+        names = kind.names
+        inner = [_inward(field.dataType) or (lambda value: value) for field in kind.fields]
+        return lambda value: None if value is None else {n: f(v) for n, f, v in zip(names, inner, value, strict=True)}
+    return None
+
+
+def _aware(kind: T.TimestampType, value: Any) -> Any:
+    import datetime as dt  # here: only for timestamps inside of arrays and structs
+
+    micros = kind.toInternal(value)
+    return dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc) + dt.timedelta(microseconds=micros)
+
+
+def typed_array(found: Computed, kind: T.DataType) -> pa.Array:
+    """Return computed values as an Arrow column of a type."""
+    wanted = arrow_type(kind, "")
+    values, nulls = found
+    if pa.types.is_null(wanted):
+        return pa.nulls(len(values))
+    if values.dtype == np.object_:
+        return pa.array(values.tolist(), wanted)
+    if pa.types.is_boolean(wanted):
+        return pa.array(values != 0, mask=nulls)
+    values = np.where(nulls, 0, values)
+    if pa.types.is_decimal(wanted):
+        return _decimals(values, nulls, wanted)
+    array = pa.array(values, mask=nulls)
+    return array.cast(pa.int32()).cast(wanted) if pa.types.is_date(wanted) else array.cast(wanted)
+
+
+def _decimals(values: Any, nulls: Any, kind: pa.DataType) -> pa.Array:
+    """Return unscaled values as decimals: the low word is the value, the high one its sign."""
+    words = np.empty((len(values), 2), np.int64)
+    words[:, 0], words[:, 1] = values, values >> 63
+    valid = pa.array(~nulls).buffers()[1]
+    return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(words.tobytes())])
