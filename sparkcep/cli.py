@@ -84,6 +84,11 @@ def _parser() -> argparse.ArgumentParser:
             default=[],
             help="a table of the query: .parquet, .csv (with header), .json; may be given often",
         )
+        command.add_argument(
+            "--dialect",
+            choices=["trino", "oracle", "snowflake", "flink"],
+            help="the system that the file is written for; what is changed is told",
+        )
     run.add_argument("--output", metavar="PATH", help="write the result: .parquet, .csv or .json")
     run.add_argument("--overwrite", action="store_true", help="replace what is at --output")
     run.add_argument("--show", metavar="N", type=_count, help=f"print N rows (default {SHOWN}, or 0 with --output)")
@@ -167,10 +172,22 @@ def _opened(options: argparse.Namespace) -> tuple[SparkSession, list[str]]:
     statements = split_statements(Path(options.query).read_text(encoding="utf-8"))
     if not statements:
         raise CommandError("EMPTY_QUERY", f"There is no statement in '{options.query}'.")
+    if options.dialect:
+        statements = [_translated(statement, options.dialect) for statement in statements]
     spark = _session(options.master)
     for table in options.input:
         read_table(spark, table.path).createOrReplaceTempView(table.name)
     return spark, statements
+
+
+def _translated(statement: str, dialect: str) -> str:
+    """Translate a statement of another system, and tell what changed."""
+    from sparkcep.syntax.dialects import translate
+
+    found = translate(statement, dialect)
+    for change in found.changes:
+        print(f"Translated: {change}", file=sys.stderr)
+    return found.text
 
 
 def _run(options: argparse.Namespace) -> None:

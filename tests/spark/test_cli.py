@@ -77,6 +77,17 @@ def test_statements_run_in_order_and_the_last_is_shown(call: Run, prices: Path) 
     assert out.splitlines()[2:] == ["a  ;", "", "1 rows"]
 
 
+def test_a_query_of_another_system_tells_what_changed(call: Run, prices: Path) -> None:
+    clause = CLAUSE.replace("PREV(v)", "LAG(v)").replace("ORDER BY t", "ORDER BY t NULLS LAST")
+    query = f"SELECT k, n::STRING AS n FROM prices {clause} AS m ORDER BY k NULLS LAST"
+    code, out, err = call("run", query, "--input", f"prices={prices}", "--dialect", "snowflake")
+    assert (code, out.splitlines()[2:4]) == (0, ["a  3", "b  2"])
+    assert err.splitlines() == [
+        "Translated: DEFINE B: LAG became PREV",
+        "Translated: around the clauses the text was translated too",
+    ]
+
+
 def test_a_statement_without_rows(call: Run, prices: Path) -> None:
     query = "CREATE OR REPLACE TEMPORARY VIEW w AS SELECT 1 AS x"
     assert call("run", query, "--input", f"prices={prices}")[:2] == (0, "done\n")
@@ -141,7 +152,10 @@ def test_an_empty_query_and_a_missing_one(call: Run, capsys: pytest.CaptureFixtu
     assert "FILE_NOT_FOUND" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [["--input", "flights"], ["--input", "1x=a.csv"], ["--show", "-1"], ["--what"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--input", "flights"], ["--input", "1x=a.csv"], ["--show", "-1"], ["--dialect", "duckdb"], ["--what"]],
+)
 def test_arguments_that_cannot_be_read(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["run", "query.sql", *arguments])
