@@ -19,6 +19,7 @@ from benchmarks import (
     kernels,
     plans,
     races,
+    spark_plans,
     starting,
 )
 from benchmarks.jobs import Scale
@@ -47,6 +48,8 @@ BENCHMARKS = {
     "event_output": Benchmark(event_jobs.event_output, 1_000_000),
     "any_order_windows": Benchmark(any_order.any_order_windows, 1_000_000),
     "any_order_output": Benchmark(any_order.any_order_output, 100_000),
+    "spark_windows": Benchmark(spark_plans.spark_windows, 1_000_000),
+    "spark_output": Benchmark(spark_plans.spark_output, 2_000_000),
     "lazy": Benchmark(any_order.lazy, 23_000),
     "compressed": Benchmark(compressed.compressed, compressed.LOOPS + 2),
     "runs": Benchmark(events.runs, 2_000_000),

@@ -14,6 +14,8 @@ from typing import Any
 FOLDER = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent / "README.md"
 HEADING = "## Latest results"
+# A table too long for the page of all others has its own, and is only judged there.
+GRID_PAGE = Path(__file__).parents[1] / "docs" / "reference" / "planner-grid.md"
 
 Record = Mapping[str, Any]
 
@@ -114,14 +116,22 @@ def text(result: Result) -> str:
 
 
 def write_tables(page: Path = PAGE, folder: Path = FOLDER) -> None:
-    """Put all published results into the page, behind its last heading."""
+    """Put all published results into the page, behind its last heading; the lines of the grid into their own."""
+    _write_behind(page, [_section(path, short=path.stem == "grid") for path in sorted(folder.glob("*.json"))])
+    if (folder / "grid.json").exists():
+        _write_behind(GRID_PAGE, [_section(folder / "grid.json")])
+
+
+def _write_behind(page: Path, sections: Sequence[str]) -> None:
     head, heading, _ = page.read_text().partition(HEADING)
-    page.write_text(head + heading + "\n\n" + "\n".join(_section(path) for path in sorted(folder.glob("*.json"))))
+    page.write_text(head + heading + "\n\n" + "\n".join(sections))
 
 
-def _section(path: Path) -> str:
+def _section(path: Path, *, short: bool = False) -> str:
     content = json.loads(path.read_text())
     result = Result(*(content[name] for name in ("name", "title", "settings", "records", "bars")))
+    if short:
+        result.records = []
     return (
         text(result) + "\nMachine: " + ", ".join(f"{name} {value}" for name, value in content["machine"].items()) + "\n"
     )

@@ -1,0 +1,117 @@
+"""Benchmarks of the plans that Spark runs alone, `join` and `window`: growing windows, growing output; whole jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+
+from benchmarks.any_order import WINDOWED
+from benchmarks.event_jobs import WINDOW, planted
+from benchmarks.jobs import Scale, run
+from benchmarks.race import line_through, race
+from benchmarks.report import Result
+from benchmarks.session import session
+
+
+def spark_windows(scale: Scale) -> Result:
+    """Measure bar 6: the same output under windows of 1, 10 and 100 times the length."""
+    title = "Cost of join and window as the window grows, the same matches, whole jobs"
+    result = Result("spark_windows", title, scale.settings())
+    with session() as spark:
+        rows = spark.read.parquet(str(planted(scale.rows)))
+        for name, pattern in WINDOWED.items():
+            jobs = {factor: _joined_within(rows, pattern, factor * WINDOW) for factor in (1, 10, 100)}
+            _flat(result, f"{name}, join", jobs, scale)
+        jobs = {factor: _fixed_within(rows, factor * WINDOW) for factor in (1, 10, 100)}
+        _flat(result, "three rows, window", jobs, scale)
+    return result
+
+
+def _joined_within(rows: DataFrame, pattern: str, window: int) -> DataFrame:
+    import sparkcep
+
+    return sparkcep.match_pattern(
+        rows,
+        f"{pattern} WITHIN {window} RETURN a.t AS began, c.t AS ended",
+        order_by="t",
+        type_column="kind",
+        options=sparkcep.Options(plan="join"),
+    )
+
+
+def _fixed_within(rows: DataFrame, window: int) -> DataFrame:
+    import sparkcep
+
+    return sparkcep.match_pattern(
+        rows,
+        "A B C",
+        partition_by="k",
+        order_by="t",
+        # Neighbours of one key are far nearer than the shortest window.
+        define={name: f"kind = '{name}' AND amount = 1" for name in "ABC"},
+        measures={"began": "A.t", "ended": "C.t"},
+        within=str(window),
+        options=sparkcep.Options(plan="window"),
+    )
+
+
+def _flat(result: Result, name: str, jobs: Mapping[int, DataFrame], scale: Scale) -> None:
+    (matches,) = {job.count() for job in jobs.values()}
+    timings = race({str(factor): lambda job=job: run(job) for factor, job in jobs.items()}, repeats=scale.repeats)
+    medians = [timing.median for timing in timings.values()]
+    for factor, timing in timings.items():
+        line = {"pattern": name, "window": int(factor) * WINDOW, "matches": matches, "seconds": timing.median}
+        result.records.append({**line, "÷ first": timing.median / medians[0], "spread": timing.spread})
+    result.at_most(f"{name}: slowest window ÷ fastest", max(medians) / min(medians), 1.3)
+
+
+def spark_output(scale: Scale) -> Result:
+    """Measure bar 7: the same rows and pattern with a growing number of matches."""
+    title = "Cost of join and window against output size, whole jobs"
+    result = Result("spark_output", title, scale.settings())
+    with session() as spark:
+        rows = _pairs(spark, scale.rows)
+        for plan, matched in (("join", _joined_from), ("window", _rows_from)):
+            jobs = {share: matched(rows, share) for share in range(0, 101, 10)}
+            sizes = [job.count() for job in jobs.values()]
+            timings = race({str(share): lambda job=job: run(job) for share, job in jobs.items()}, repeats=scale.repeats)
+            slope, fixed, fit = line_through(sizes, [timing.median for timing in timings.values()])
+            for size, timing in zip(sizes, timings.values(), strict=True):
+                line = {"plan": plan, "matches": size, "seconds": timing.median}
+                result.records.append({**line, "line": fixed + slope * size, "spread": timing.spread})
+            result.at_least(f"{plan}: R² of seconds against matches", fit, 0.99)
+    return result
+
+
+def _pairs(spark: SparkSession, rows: int) -> DataFrame:
+    """Return an A and a B for each pair, one behind the other, and a number from 0 to 99."""
+    columns = ("id AS t", "id DIV 2 AS pair", "IF(id % 2 = 0, 'A', 'B') AS kind", "pmod(hash(id DIV 2), 100) AS v")
+    return spark.range(rows).selectExpr(*columns)
+
+
+def _joined_from(rows: DataFrame, share: int) -> DataFrame:
+    import sparkcep
+
+    return sparkcep.match_pattern(
+        rows,
+        "SEQ(A a, B b) WHERE a.pair = b.pair WITHIN 10 RETURN a.t AS began, b.v AS second",
+        order_by="t",
+        types={"A": f"kind = 'A' AND v < {share}", "B": "kind = 'B'"},
+        strategy="skip_till_any_match",
+        options=sparkcep.Options(plan="join"),
+    )
+
+
+def _rows_from(rows: DataFrame, share: int) -> DataFrame:
+    import sparkcep
+
+    return sparkcep.match_pattern(
+        rows.selectExpr("*", "pair % 100 AS g"),
+        "A B",
+        partition_by="g",
+        order_by="t",
+        define={"A": f"kind = 'A' AND v < {share}", "B": "kind = 'B'"},
+        measures={"began": "A.t", "second": "B.v"},
+        options=sparkcep.Options(plan="window"),
+    )
