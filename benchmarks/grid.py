@@ -126,11 +126,12 @@ def _measured(spark: SparkSession, workload: GridWorkload, rows: DataFrame, repe
 
 
 def _time(spark: SparkSession, jobs: Mapping[str, DataFrame], repeats: int, seconds: dict[str, list[float]]) -> None:
-    """Run jobs in turns, after a warm-up; those that take long once more, those that had to be stopped never."""
-    warm = {plan: _seconds(spark, job) for plan, job in jobs.items()}
-    for plan, took in warm.items():
-        # Behind a job that was stopped workers start anew, so that one slow run alone tells nothing.
-        seconds[plan] = [took] if took >= STOPPED_AFTER else [_seconds(spark, jobs[plan])]
+    """Run jobs in turns, after a warm-up; those that take long once."""
+    for job in jobs.values():
+        _seconds(spark, job)
+    for plan, job in jobs.items():
+        # Behind a job that was stopped workers start anew, so that this one run alone tells nothing of others.
+        seconds[plan] = [_seconds(spark, job)]
     again = [plan for plan in jobs if seconds[plan][0] <= REPEATED_BELOW]
     for turn in range(repeats - 1):
         for plan in again if turn % 2 else again[::-1]:
