@@ -125,7 +125,7 @@ class RowPatternPlanner:
         found = TableMatch(
             task, inputs, self.kinds, tuple(self.early), self.match.neighbours, late, bits, matched, results
         )
-        selected = tuple((name, self.selected.get(name, quoted(name))) for name in inputs)
+        selected = tuple((name, self._sent(name)) for name in inputs)
         return TablePlan(found, selected, keys, self.match.order_by if self.ordered else ())
 
     def _key(self, fragment: Fragment) -> Key:
@@ -282,10 +282,18 @@ class RowPatternPlanner:
         computed = {column.name for column in self.match.numbered} | {step.name for step in self.match.neighbours}
         return (*(name for name in read if name not in computed), *(name for name in masks if name in self.selected))
 
+    def _sent(self, name: str) -> str:
+        """Return what Spark shall send as a column; Spark 4.0 sends no text with a collation."""
+        text, kind = self.selected.get(name, quoted(name)), self.kinds.get(name)
+        is_collated = isinstance(kind, T.StringType) and kind.collation != "UTF8_BINARY"
+        return f"collate({text}, 'UTF8_BINARY')" if is_collated else text
+
     def _results(
         self, outputs: tuple[Output, ...], passed: tuple[str, ...], order: str | None, keys: tuple[Key, ...]
     ) -> tuple[Result, ...]:
         kinds = {name: self.kinds[name] for name in passed} | {o.name: output_type(o, self.kinds) for o in outputs}
+        # Spark 4.0 takes no text with a collation from Python.
+        kinds = {name: T.StringType() if isinstance(kind, T.StringType) else kind for name, kind in kinds.items()}
         types = RowTypes({name: type_text(kind) for name, kind in kinds.items()})
         leading = passed if self.match.rows_per_match == "one" else (*passed[: len(keys)], *_among(order, passed))
         leading = tuple(dict.fromkeys(leading))
@@ -335,7 +343,7 @@ def canonical(text: str, kind: T.DataType) -> str:
         if kind.collation == "UTF8_BINARY":
             return text
         if kind.collation == "UTF8_LCASE":
-            return f"lower({text})"
+            return f"collate(lower({text}), 'UTF8_BINARY')"
     elif not isinstance(kind, T.ArrayType | T.MapType | T.StructType | T.VariantType | T.CalendarIntervalType):
         return text
     raise BindingError(

@@ -74,6 +74,9 @@ def test_groups_are_those_of_group_by(spark: SparkSession) -> None:
     call = "match_pattern(TABLE(register_keys), partition_by => '{}', order_by => 't', pattern => 'A+', measures => {})"
     union = " UNION ALL ".join(f"SELECT n FROM {call.format(key, COUNT)}" for key in ("number", "word"))
     assert rows(spark, union) == [(2,)] * 6
+    words = spark.sql(f"SELECT word FROM {call.format('word', COUNT)}")
+    assert words.schema["word"].dataType.simpleString() == "string"
+    assert {row["word"] for row in words.collect()} == {None, "a", "b"}
 
 
 def test_partitions_of_the_call(spark: SparkSession) -> None:
