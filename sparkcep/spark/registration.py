@@ -54,7 +54,8 @@ def register(spark: Session, name: str = NAME) -> Session:
     measures, may hold arithmetic, comparison, logic, CASE, COALESCE, LEAST, GREATEST, ABS; the rest can be
     computed in the input or around the call.
 
-    Rows come to Python one by one, and are matched together when their partition ends.
+    Rows come to Python one by one, and are matched together when their partition ends. Texts with a collation come
+    out as plain texts.
 
     Examples
     --------
