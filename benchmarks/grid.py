@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,12 @@ from pyspark.sql import DataFrame, SparkSession
 from benchmarks.grid_workloads import GridWorkload, workloads
 from benchmarks.jobs import Scale, run
 from benchmarks.report import Result
-from benchmarks.session import session
+from benchmarks.session import CORES, session
 from sparkcep.planning.costs import Work
 
 SEED = 2026
 # A plan that takes longer is measured once; one that takes much longer is stopped.
-REPEATED_BELOW, STOPPED_AFTER = 2.0, 6.0
+REPEATED_BELOW, STOPPED_AFTER = 2.0, 5.0
 
 
 @dataclass(slots=True)
@@ -66,7 +67,7 @@ class Measured:
 
 def grid(scale: Scale) -> Result:
     """Measure whether the planner chooses well; `scale.rows` is the number of workloads."""
-    measured = list(measure(workloads(scale.rows, SEED), scale.repeats))
+    measured = list(measure(SEED, scale.rows, scale.repeats))
     settings = {"workloads": len(measured), "repeats": scale.repeats, "seed": SEED}
     result = Result("grid", "The plan chosen by auto against the best of all legal plans", settings)
     result.records = [_record(each) for each in measured]
@@ -95,19 +96,27 @@ def _record(each: Measured) -> dict[str, Any]:
     }
 
 
-def measure(drawn: Iterator[GridWorkload], repeats: int) -> Iterator[Measured]:
-    """Time every legal plan of some workloads in turns."""
+def measure(seed: int, count: int, repeats: int) -> Iterator[Measured]:
+    """Time every legal plan, in turns, of so many workloads that have several."""
     with session() as spark, tempfile.TemporaryDirectory() as folder:
+        spark.conf.set("spark.sql.shuffle.partitions", CORES)  # as small as the workloads are
         spark.sparkContext.setLogLevel("OFF")  # else a plan that is stopped prints its whole stack
-        for workload in drawn:
-            path = Path(folder) / f"{workload.name}.parquet"
-            pq.write_table(workload.rows.table(), path)
-            yield _measured(spark, workload, spark.read.parquet(str(path)), repeats)
+        # The first queries of a session take several times as long, and kernels may have to be compiled.
+        for warm_up in islice(workloads(seed + 1), 10):
+            _measured(spark, warm_up, Path(folder), 1, patience=600)
+        drawn = (_measured(spark, workload, Path(folder), repeats) for workload in workloads(seed))
+        yield from islice((each for each in drawn if each is not None), count)
 
 
-def _measured(spark: SparkSession, workload: GridWorkload, rows: DataFrame, repeats: int) -> Measured:
+def _measured(
+    spark: SparkSession, workload: GridWorkload, folder: Path, repeats: int, *, patience: float = STOPPED_AFTER
+) -> Measured | None:
+    """Return what a workload shows; None where one plan alone may serve it."""
     import sparkcep
 
+    path = folder / f"{workload.name}.parquet"
+    pq.write_table(workload.rows.table(), path)
+    rows = spark.read.parquet(str(path))
     is_event_pattern = workload.pattern.startswith(("SEQ", "AND"))
     told = sparkcep.analyze(rows, workload.pattern, **workload.arguments) if is_event_pattern else None
     options = sparkcep.Options(stats=told)
@@ -117,36 +126,44 @@ def _measured(spark: SparkSession, workload: GridWorkload, rows: DataFrame, repe
 
     decision = planned(options).compiled.decision
     costs = {each.name: each.cost for each in decision.candidates if each.cost is not None}
+    if len(costs) < 2:
+        return None
     untold = planned(sparkcep.Options()).compiled.decision.chosen.name
     works = {each.name: each.work for each in decision.candidates if each.work is not None}
     found = Measured(workload, costs, decision.chosen.name, untold, works, told.rows if told else None)
     jobs = {plan: planned(replace(options, plan=plan)).dataframe() for plan in costs}
-    _time(spark, jobs, repeats, found.seconds)
+    _time(spark, jobs, repeats, found.seconds, patience)
     return found
 
 
-def _time(spark: SparkSession, jobs: Mapping[str, DataFrame], repeats: int, seconds: dict[str, list[float]]) -> None:
+def _time(
+    spark: SparkSession,
+    jobs: Mapping[str, DataFrame],
+    repeats: int,
+    seconds: dict[str, list[float]],
+    patience: float,
+) -> None:
     """Run jobs in turns, after a warm-up; those that take long once."""
     for job in jobs.values():
-        _seconds(spark, job)
+        _seconds(spark, job, patience)
     for plan, job in jobs.items():
         # Behind a job that was stopped workers start anew, so that this one run alone tells nothing of others.
-        seconds[plan] = [_seconds(spark, job)]
+        seconds[plan] = [_seconds(spark, job, patience)]
     again = [plan for plan in jobs if seconds[plan][0] <= REPEATED_BELOW]
     for turn in range(repeats - 1):
         for plan in again if turn % 2 else again[::-1]:
-            seconds[plan].append(_seconds(spark, jobs[plan]))
+            seconds[plan].append(_seconds(spark, jobs[plan], patience))
 
 
-def _seconds(spark: SparkSession, job: DataFrame) -> float:
+def _seconds(spark: SparkSession, job: DataFrame, patience: float) -> float:
     begin = time.perf_counter()
-    with _stopped_in_time(spark):
+    with _stopped_after(spark, patience):
         run(job)
     return time.perf_counter() - begin
 
 
 @contextmanager
-def _stopped_in_time(spark: SparkSession) -> Iterator[None]:
+def _stopped_after(spark: SparkSession, seconds: float) -> Iterator[None]:
     """Cancel what runs too long; it counts as long as it ran."""
     stopped = threading.Event()
 
@@ -154,7 +171,7 @@ def _stopped_in_time(spark: SparkSession) -> Iterator[None]:
         stopped.set()
         spark.sparkContext.cancelAllJobs()
 
-    timer = threading.Timer(STOPPED_AFTER, stop)
+    timer = threading.Timer(seconds, stop)
     timer.start()
     try:
         yield

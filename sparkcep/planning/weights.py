@@ -16,8 +16,8 @@ class Weights(NamedTuple):
 
 
 WEIGHTS = {
-    "runs": Weights(5e6, 108.0, 1.0, 0.0, 0.0),
-    "ordered": Weights(5e6, 116.0, 2.0, 0.0, 0.0),
-    "tree": Weights(5e6, 120.0, 2.5, 0.0, 0.0),
-    "join": Weights(5e6, 15.0, 3.0, 0.0, 100.0),
+    "runs": Weights(job=11200000.0, row=39.5, visit=1.0, stored=14.5, shuffled=0.0),
+    "ordered": Weights(job=11200000.0, row=39.5, visit=1.1, stored=0.0, shuffled=0.0),
+    "tree": Weights(job=11200000.0, row=39.5, visit=0.75, stored=15.2, shuffled=0.0),
+    "join": Weights(job=4650000.0, row=6.21, visit=6.99, stored=0.0, shuffled=18.8),
 }
