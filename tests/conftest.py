@@ -36,9 +36,10 @@ SETTINGS = {
 
 # Files with the most work come first, so that no worker is left alone with a long one.
 LONGEST = (
-    "test_event_tables", "test_tables", "test_expressions", "test_event_engines", "test_sase_figures",
-    "test_aggregates", "test_engines", "test_features", "test_match_graphs", "test_cli", "test_examples",
-    "test_sql", "test_values", "test_errors", "test_readme", "test_sql_jobs",
+    "test_event_tables", "test_tables", "test_expressions", "test_sql_jobs", "test_readme", "test_event_engines",
+    "test_sase_figures", "test_windows", "test_slices", "test_aggregates", "test_engines", "test_features",
+    "test_match_graphs", "test_cli", "test_register", "test_enable", "test_examples", "test_sql", "test_values",
+    "test_errors",
 )  # fmt: skip
 
 
