@@ -2,8 +2,8 @@
 
 Every variable is a selection of the input; partial matches are joined on what must be equal, partition,
 class and equalities of conditions, and on buckets of time as long as the window, so that no pair is tried that
-is more than two windows apart. An event is a
-struct, so that it travels through joins as one column. A negation is an anti-join.
+is more than two windows apart. An event is a struct, so that it travels through joins as one column. A negation is
+an anti-join.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ class JoinedOrder:
             *self._own_windows(both, sides),
         ]
         first, second = left.frame, right.frame
-        if self.window is not None and self.planned.is_longer_than_windows:
+        keys = self.rows.events.keys or self.rows.early.keys
+        if self.window is not None and (self.planned.is_longer_than_windows or not keys):
             one, other, shifts = self._nearest(*sides)
             if self._is_left_smaller(tree):
                 first, test = self._bucketed(first, other, one, self.window, [-shift for shift in shifts])
@@ -242,10 +243,9 @@ class JoinedOrder:
         if self.window is not None:
             if not gap.before:
                 tests += [self.rows.within(witness, self.event(k), self.window) for k in sorted(asked)]
-            if self.planned.is_longer_than_windows:
-                near, shifts = (min(gap.before), (-1, 0)) if gap.before else (min(gap.after), (0, 1))
-                witnesses, test = self._bucketed(witnesses, near, _WITNESS, self.window, shifts)
-                tests.append(test)
+            near, shifts = (min(gap.before), (-1, 0)) if gap.before else (min(gap.after), (0, 1))
+            witnesses, test = self._bucketed(witnesses, near, _WITNESS, self.window, shifts)
+            tests.append(test)
         return frame.join(witnesses, reduce(and_, tests, F.lit(True)), "left_anti")
 
 
