@@ -1,9 +1,9 @@
 """Event patterns as Spark joins: the join tree of ZStream (Mei and Madden 2009) over DataFrames.
 
 Every variable is a selection of the input; partial matches are joined on what must be equal, partition,
-class and equalities of conditions, and on buckets of time as long as the window, so that no pair is tried that
-is more than two windows apart. An event is a struct, so that it travels through joins as one column. A negation is
-an anti-join.
+class and equalities of conditions, and on buckets of time as long as the window, so that pairs far apart are not
+tried; keys alone do where the input is known to hold few windows. An event is a struct, so that it travels through
+joins as one column. A negation is an anti-join.
 """
 
 from __future__ import annotations
