@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.engine.events import EventMatches
-from sparkcep.engine.graph_output import counts_array, graph_batches
+from sparkcep.engine.graph_output import COUNT_TYPE, counts_array, graph_batches, graph_fields
 from sparkcep.engine.kept_rows import KeptRows, one_array
 from sparkcep.engine.matches import Int32s, Matches, MatchLabel, Rows
-from sparkcep.engine.measures import assemble
+from sparkcep.engine.measures import assemble, output_schema
 from sparkcep.logical.outputs import GraphColumns, OutputRows
 
 EVENTS_PER_BATCH = 65_536
@@ -60,6 +60,18 @@ class EventOutput:
         """Return an empty store for the rows that matches may name; a store has one column at least."""
         columns = [*self.columns, self.source] if self.source else self.columns
         return KeptRows(tuple(dict.fromkeys(columns)) or (any_column,), self.source)
+
+    def schema(self, sent: pa.Schema) -> pa.Schema:
+        """Return the schema of the output for rows of `sent`."""
+        if self.count is not None:
+            passed = [sent.field(name).with_nullable(True) for name in self.rows.passed]
+            return pa.schema([*passed, pa.field(self.count, COUNT_TYPE)])
+        if self.time is not None:
+            sent = sent.append(sent.field(self.source).with_name(self.time))
+        if self.waiting is not None:
+            sent = sent.append(pa.field(self.waiting, pa.string()))
+        fields = [*output_schema(sent, self.rows)]
+        return pa.schema(fields if self.graph is None else [*fields, *graph_fields(self.graph)])
 
     def batches(self, matches: EventMatches, kept: KeptRows) -> Iterator[pa.RecordBatch]:
         """Yield the output of `matches`.

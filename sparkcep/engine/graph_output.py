@@ -32,6 +32,16 @@ def counts_array(counts: Sequence[tuple[int, int]]) -> pa.Array:
     return pa.array([Decimal(count) for _, count in counts], COUNT_TYPE)
 
 
+def graph_fields(columns: GraphColumns) -> list[pa.Field]:
+    """Return the columns that stand behind the computed ones."""
+    numbers = pa.list_(pa.int32())
+    return [
+        pa.field(columns.count, COUNT_TYPE),
+        pa.field(columns.preds, pa.list_(numbers)),
+        pa.field(columns.roots, numbers),
+    ]
+
+
 def graph_batches(
     graphs: Sequence[EventGraph], kept: KeptRows, rows: OutputRows, columns: GraphColumns, labels: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:

@@ -20,6 +20,7 @@ from sparkcep.engine.events import EventMatches, EventRows
 from sparkcep.engine.matches import Int64s
 from sparkcep.engine.ordered_program import OrderedProgram, chain
 from sparkcep.engine.slots import Codes
+from sparkcep.engine.tally import EngineWork
 from sparkcep.engine.window_search import WindowMatcher, WindowSearch
 
 
@@ -59,6 +60,11 @@ class OrderedMatcher(WindowMatcher[OrderedProgram]):
     def __init__(self, program: OrderedProgram) -> None:
         super().__init__(program)
         self.counters = OrderedCounters(partial_matches=[np.zeros(p.size, np.int64) for p in program.patterns])
+
+    @property
+    def work(self) -> EngineWork:
+        """What has been done so far; partial matches are not kept."""
+        return EngineWork(self.counters.evaluations)
 
     def searched(self, parts: list[EventRows], old: int, codes: Codes) -> EventMatches:
         """Return the matches that end behind the first `old` rows of all parts."""

@@ -20,6 +20,7 @@ from sparkcep.engine.run_edges import Input
 from sparkcep.engine.run_pools import RunPools
 from sparkcep.engine.runs_program import RunsProgram, compile_runs
 from sparkcep.engine.slots import Codes
+from sparkcep.engine.tally import EngineWork
 
 
 class RunsMatcher:
@@ -57,6 +58,12 @@ class RunsMatcher:
             the event's number.
         """
         return _Push(self, rows, codes).matches()
+
+    @property
+    def work(self) -> EngineWork:
+        """What has been done so far."""
+        visits, peak, merged = (int(self.pools.control[at]) for at in (lists.VISITS, lists.PEAK, lists.MERGED))
+        return EngineWork(visits, peak, merged)
 
 
 class _Push:

@@ -18,6 +18,7 @@ from sparkcep.engine.bound_rows import BUCKET, EVALUATIONS, LISTED, Positions
 from sparkcep.engine.event_tables import EVENTS, FLOAT, NO_WINDOW
 from sparkcep.engine.events import BudgetExceeded, EventMatches, EventRows
 from sparkcep.engine.slots import Codes
+from sparkcep.engine.tally import EngineWork
 from sparkcep.engine.tree_program import JoinPlan, Shape, TreeProgram, join_plan
 from sparkcep.engine.tree_stores import Stores, grown, new_stores
 from sparkcep.engine.tree_tables import new_joining
@@ -63,6 +64,11 @@ class TreeMatcher(WindowMatcher[TreeProgram]):
     def __init__(self, program: TreeProgram) -> None:
         super().__init__(program)
         self.counters = TreeCounters(partial_matches=[{} for _ in program.patterns])
+
+    @property
+    def work(self) -> EngineWork:
+        """What has been done so far."""
+        return EngineWork(self.counters.evaluations, self.counters.stored)
 
     def searched(self, parts: list[EventRows], old: int, codes: Codes) -> EventMatches:
         """Return the matches that end behind the first `old` rows of all parts.

@@ -17,7 +17,7 @@ import pyarrow as pa
 from sparkcep.engine.automaton import Automaton
 from sparkcep.engine.columns import condition_words, decode_operands, group_starts, order_values
 from sparkcep.engine.matches import Int64s, Matches, MatchLabel, Rows, Search, SearchFault, UInt64s
-from sparkcep.engine.measures import assemble
+from sparkcep.engine.measures import assemble, output_schema
 from sparkcep.engine.sweep import sweep
 from sparkcep.errors import MatchError
 from sparkcep.logical.outputs import OutputRows
@@ -27,6 +27,7 @@ from sparkcep.spark.places import partition_text, row_text
 if TYPE_CHECKING:
     from sparkcep.engine.program import Program
     from sparkcep.engine.slots import SlotCode
+    from sparkcep.engine.tally import Tally
 
 ROWS_PER_CALL = 65_536
 
@@ -79,10 +80,18 @@ class MatchTask:
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Match the rows of one Spark partition."""
-        matcher = RowMatcher(self)
+        matcher = self.driver()
         for batch in batches:
             yield from matcher.push(batch.rename_columns(list(self.columns)))
         yield from matcher.finish()
+
+    def driver(self, tally: Tally | None = None) -> RowMatcher:
+        """Return what matches the rows of one Spark partition."""
+        return RowMatcher(self, tally=tally)
+
+    def schema(self, sent: pa.Schema) -> pa.Schema:
+        """Return the schema of the output for rows of `sent`."""
+        return output_schema(sent, self.output)
 
 
 class RowMatcher:
@@ -92,10 +101,13 @@ class RowMatcher:
     ----------
     rows_per_call
         How many rows are gathered before the kernel runs.
+    tally
+        Counts the matches, if somebody observes them.
     """
 
-    def __init__(self, task: MatchTask, rows_per_call: int = ROWS_PER_CALL) -> None:
+    def __init__(self, task: MatchTask, rows_per_call: int = ROWS_PER_CALL, tally: Tally | None = None) -> None:
         self.task = task
+        self.tally = tally
         self.rows_per_call = rows_per_call
         self.always: UInt64s = np.array(task.always, dtype=np.uint64)
         self.pending: list[pa.RecordBatch] = []
@@ -171,6 +183,8 @@ class RowMatcher:
             matches = self._found(table, rows)
         except SearchFault as fault:
             raise self._told(fault, table) from None
+        if self.tally is not None:
+            self.tally.add_row_matches(matches)
         batch = assemble(table, rows, matches, self.task.labels, self.task.output, covered=max(self.covered, 0))
         if batch.num_rows:
             yield batch

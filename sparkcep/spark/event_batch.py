@@ -31,6 +31,7 @@ from sparkcep.spark.places import partition_text, row_text
 
 if TYPE_CHECKING:
     from sparkcep.engine.slots import Codes
+    from sparkcep.engine.tally import EngineWork, Tally
 
 
 # A push costs the same for few rows and for many.
@@ -42,6 +43,14 @@ class Matcher(Protocol):
 
     def push(self, rows: EventRows, codes: Codes) -> EventMatches:
         """Take the next events; return the matches that are decided by them."""
+
+
+class CountingMatcher(Matcher, Protocol):
+    """What also tells what it took."""
+
+    @property
+    def work(self) -> EngineWork:
+        """What has been done so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +115,7 @@ class EventTask:
         """Whether a partition must be pushed as a whole: codes hold for one push only."""
         return any(operand.type.kind == "code" for operand in self.operands)
 
-    def matcher(self) -> Matcher:
+    def matcher(self) -> CountingMatcher:
         """Return the engine; its kernels are loaded here, since the driver of Spark needs none."""
         if isinstance(self.program, OrderedProgram):
             from sparkcep.engine.ordered import OrderedMatcher
@@ -123,10 +132,32 @@ class EventTask:
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Match the rows of one Spark partition."""
-        driver = EventDriver(self, self.matcher())
+        driver = self.driver()
         for batch in batches:
             yield from driver.push(batch.rename_columns(list(self.columns)))
         yield from driver.finish()
+
+    def driver(self, tally: Tally | None = None) -> EventDriver:
+        """Return what matches the rows of one Spark partition."""
+        matcher = self.matcher()
+        return EventDriver(self, matcher if tally is None else _Counting(matcher, tally))
+
+    def schema(self, sent: pa.Schema) -> pa.Schema:
+        """Return the schema of the output for rows of `sent`."""
+        return self.output.schema(sent)
+
+
+class _Counting:
+    """A matcher that counts what it finds."""
+
+    def __init__(self, matcher: CountingMatcher, tally: Tally) -> None:
+        self.matcher, self.tally = matcher, tally
+
+    def push(self, rows: EventRows, codes: Codes) -> EventMatches:
+        """Take the next events; return the matches that are decided by them."""
+        matches = self.matcher.push(rows, codes)
+        self.tally.add_event_matches(matches, self.matcher.work)
+        return matches
 
 
 class EventDriver:
