@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkcep.environment import check_java, use_this_python
 from sparkcep.errors import CommandError, SparkcepError
+from sparkcep.private_pyspark import under_spark_submit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -139,7 +140,7 @@ def _check_files(options: argparse.Namespace) -> None:
 
 def _is_local(path: str) -> bool:
     """Whether we can look for the file ourselves: under spark-submit a path may belong to another file system."""
-    return "://" not in path and "PYSPARK_GATEWAY_PORT" not in os.environ and "SPARK_REMOTE" not in os.environ
+    return "://" not in path and not under_spark_submit() and "SPARK_REMOTE" not in os.environ
 
 
 def _session(master: str | None) -> SparkSession:
@@ -148,7 +149,7 @@ def _session(master: str | None) -> SparkSession:
     builder = SparkSession.builder.appName("sparkcep")
     if master:
         builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
-    if "PYSPARK_GATEWAY_PORT" not in os.environ and "SPARK_REMOTE" not in os.environ:
+    if not under_spark_submit() and "SPARK_REMOTE" not in os.environ:
         for key, value in _quiet_settings().items():
             builder = builder.config(key, value)
     return builder.getOrCreate()

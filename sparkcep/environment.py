@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sparkcep.errors import CommandError
+from sparkcep.private_pyspark import under_spark_submit
 
 OLDEST_JAVA = 17
 _INSTALL = "apt install openjdk-17-jre-headless · dnf install java-17-openjdk-headless · brew install openjdk@17"
@@ -32,7 +33,7 @@ def check_java(environment: Mapping[str, str] = os.environ) -> None:
     CommandError
         JAVA_MISSING, JAVA_TOO_OLD; says what was found and how to install one.
     """
-    if "PYSPARK_GATEWAY_PORT" in environment or "SPARK_REMOTE" in environment:
+    if under_spark_submit(environment) or "SPARK_REMOTE" in environment:
         return
     java = _java(environment)
     if java is None:

@@ -24,6 +24,7 @@ from sparkcep.spark.bound_programs import ordered_program
 from sparkcep.spark.event_arguments import EventClause
 from sparkcep.spark.event_batch import EventDriver, EventTask
 from sparkcep.spark.event_plan import EventPlan
+from sparkcep.spark.executors import on_executors
 from sparkcep.spark.matching import plainly_named
 from sparkcep.spark.source import Source
 
@@ -101,7 +102,7 @@ def analyzed(plan: EventPlan) -> Statistics:
     task = plan.task()
     base = task.program.base if isinstance(task.program, BoundProgram) else task.program
     work = AnalysisTask(task, ordered_program(events, base, planned.estimates), _pairs(plan, base.search.strict_time))
-    emitted = plainly_named(plan.prepared.frame).mapInArrow(work.run, f"{_COLUMN} string")
+    emitted = plainly_named(plan.prepared.frame).mapInArrow(on_executors(work.run), f"{_COLUMN} string")
     return _statistics([json.loads(row[0]) for row in emitted.collect()], events)
 
 

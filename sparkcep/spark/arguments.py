@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields, replace
 from pyspark.sql import Column, DataFrame
 
 from sparkcep.errors import PatternSyntaxError
+from sparkcep.private_pyspark import column_text
 from sparkcep.spark.source import Source
 from sparkcep.spark.types import quoted
 from sparkcep.syntax.builder import Pattern
@@ -27,7 +28,7 @@ from sparkcep.syntax.row_pattern import normal_name, parse_row_pattern
 Expression = str | Column
 Expressions = Expression | Sequence[Expression] | None
 # A Column tells only by its text whether it is a sort order.
-_SORT_ORDER = re.compile(r"Column<'(.*) ((?:ASC|DESC) NULLS (?:FIRST|LAST))'>", re.DOTALL)
+_SORT_ORDER = re.compile(r"(.*) ((?:ASC|DESC) NULLS (?:FIRST|LAST))", re.DOTALL)
 Duration = str | int | float | dt.timedelta
 
 
@@ -54,6 +55,7 @@ class Arguments:
     limit: int | None = None
     sample: int | float | None = None
     strict_time: bool = False
+    observe: object = None
 
     def given(self, names: Iterable[str]) -> list[str]:
         """Return those of `names` that do not have their default value."""
@@ -184,7 +186,7 @@ class ArgumentReader:
         """Return a sort order as text, or as a name in `sort_orders`."""
         if isinstance(item, str):
             return Fragment(item)
-        sorted_by = _SORT_ORDER.fullmatch(repr(item))
+        sorted_by = _SORT_ORDER.fullmatch(column_text(item))
         if sorted_by is None:
             return Fragment(self._hidden(item))
         if sorted_by[1] in self.columns:

@@ -14,6 +14,7 @@ from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.logical.outputs import Collected, Gathered, GraphColumns, Numbered, Output, OutputRows
 from sparkcep.logical.slots import ALL_ROWS, RowSet
 from sparkcep.spark.event_arguments import check_limit, check_sample
+from sparkcep.spark.executors import on_executors
 from sparkcep.spark.finish import matcher_schema
 from sparkcep.spark.types import brought_back, escorted, expression, quoted
 
@@ -92,7 +93,7 @@ class _Expansion:
         output = OutputRows("one", False, False, passed, tuple(self._outputs()), tuple(self.variables))
         task = ExpansionTask(columns, tuple(self.variables), limit, sample, seed, output)
         kinds = T.StructType([*sent.schema.fields, T.StructField(_EVENT, self._sent_event(sent))])
-        return self._finished(sent.mapInArrow(task.run, matcher_schema(output, kinds)))
+        return self._finished(sent.mapInArrow(on_executors(task.run), matcher_schema(output, kinds)))
 
     def _sent(self) -> DataFrame:
         """Return keys, match_end, whether a partition starts, and the graph, sorted."""

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 from pyspark.logger import PySparkLogger
 
-_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+from sparkcep.private_pyspark import QUERY_LOGGERS
 
 
 @contextmanager
 def query_errors_unlogged() -> Iterator[None]:
     """Keep errors of queries out of the log inside the block; they are raised as ever."""
-    loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
+    loggers = [PySparkLogger.getLogger(name) for name in QUERY_LOGGERS]
     before = [logger.disabled for logger in loggers]
     for logger in loggers:
         logger.disabled = True

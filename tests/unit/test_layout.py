@@ -23,7 +23,8 @@ LONGEST_FILE, LONGEST_FUNCTION = 500, 60
 # "lazily" names what may be imported inside functions or for type checking only.
 LAW: dict[str, tuple[str, ...]] = {
     "sparkcep.errors": (),
-    "sparkcep.environment": ("sparkcep.errors",),
+    "sparkcep.environment": ("sparkcep.errors", "sparkcep.private_pyspark"),
+    "sparkcep.private_pyspark": (),
     "sparkcep.syntax": ("sparkcep.errors", "sparkcep.syntax", "sqlglot"),
     "sparkcep.logical": ("sparkcep.errors", "sparkcep.syntax", "sparkcep.logical", "sqlglot"),
     "sparkcep.planning": ("sparkcep.errors", "sparkcep.syntax", "sparkcep.logical", "sparkcep.planning"),
@@ -52,6 +53,7 @@ LAZILY: dict[str, tuple[str, ...]] = {
     "sparkcep.engine": ("sparkcep.logical.event_bound", "sparkcep.syntax.clause"),
     "sparkcep.explain": ("sparkcep.spark",),
     "sparkcep.display": ("altair", "pandas", "pyspark"),
+    "sparkcep.private_pyspark": ("pyspark",),
 }
 
 
