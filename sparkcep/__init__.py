@@ -20,12 +20,15 @@ if TYPE_CHECKING:
         SparkcepError,
         SparkcepWarning,
     )
+    from sparkcep.planning.counters import Counters
     from sparkcep.planning.plans import Options
     from sparkcep.planning.statistics import Statistics
     from sparkcep.spark.enabled import disable, enable
     from sparkcep.spark.event_plan import EventPlan
+    from sparkcep.spark.observation import read_observation
     from sparkcep.spark.plan import MatchPlan
     from sparkcep.spark.registration import register, register_pattern
+    from sparkcep.spark.shipping import ship
     from sparkcep.syntax.builder import all_of, any_of, event, no, seq
     from sparkcep.syntax.dialects import translate
 
@@ -39,10 +42,13 @@ _HOMES = {
     "plan": "sparkcep.api",
     "sql": "sparkcep.api",
     "show_timeline": "sparkcep.display",
+    "Counters": "sparkcep.planning.counters",
+    "read_observation": "sparkcep.spark.observation",
     "disable": "sparkcep.spark.enabled",
     "enable": "sparkcep.spark.enabled",
     "register": "sparkcep.spark.registration",
     "register_pattern": "sparkcep.spark.registration",
+    "ship": "sparkcep.spark.shipping",
     "all_of": "sparkcep.syntax.builder",
     "any_of": "sparkcep.syntax.builder",
     "event": "sparkcep.syntax.builder",
@@ -63,6 +69,7 @@ _HOMES = {
 
 __all__ = [
     "BindingError",
+    "Counters",
     "EventPlan",
     "MatchError",
     "MatchPlan",
@@ -83,9 +90,11 @@ __all__ = [
     "matcher",
     "no",
     "plan",
+    "read_observation",
     "register",
     "register_pattern",
     "seq",
+    "ship",
     "show_timeline",
     "sql",
     "translate",

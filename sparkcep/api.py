@@ -19,7 +19,7 @@ from sparkcep.syntax.event_pattern import EventPattern
 from sparkcep.syntax.pattern import RowPattern
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Observation, SparkSession
 
     from sparkcep.spark.event_plan import EventPlan
 
@@ -49,6 +49,7 @@ def plan(
     sample: int | float | None = None,
     strict_time: bool = False,
     options: Options | None = None,
+    observe: str | Observation | None = None,
 ) -> MatchPlan | EventPlan:
     """Plan a pattern without building its DataFrame; see `match_pattern` for the arguments.
 
@@ -78,6 +79,7 @@ def plan(
         limit,
         sample,
         strict_time,
+        observe,
     )
     return planned(df, arguments, options or Options())
 
@@ -196,6 +198,9 @@ def match_pattern(df: DataFrame, pattern: str | RowPattern | EventPattern | Patt
         Event patterns: whether the first order value must grow from component to component.
     options
         `sparkcep.Options`: speed and budgets, never rows.
+    observe
+        A name, or a `pyspark.sql.Observation`: rows, partitions, ties, matches and the work it took are counted
+        while a job runs; `sparkcep.read_observation` reads them, and so do listeners of Spark, by the name.
 
     Returns
     -------
@@ -285,6 +290,7 @@ def sql(
     *,
     options: Options | None = None,
     dialect: str | None = None,
+    observe: str | Observation | None = None,
     **fields: Any,
 ) -> DataFrame:
     """Run a Spark SQL statement that may hold MATCH_RECOGNIZE clauses and calls of match_pattern.
@@ -310,6 +316,10 @@ def sql(
     dialect
         "trino", "oracle", "snowflake" or "flink": the statement is translated first, and what was changed is
         warned about; see `sparkcep.translate`.
+    observe
+        As in `sparkcep.match_pattern`. The first clause has this name, innermost and leftmost ones first, others
+        have ``name_2``, ``name_3``, …; an Observation serves a statement of one clause. A call of match_pattern may
+        have a name of its own: ``observe => 'name'``.
     **fields
         What stands for ``{name}``: DataFrames, plain Columns, values.
 
@@ -346,4 +356,4 @@ def sql(
         text = translated.text
         if translated.changes:
             warn(f"Translated from {dialect}: {'; '.join(translated.changes)}.")
-    return run_statement(spark, text, options or Options(), Given(args, fields))
+    return run_statement(spark, text, options or Options(), Given(args, fields), observe=observe)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sparkcep.errors import PlanError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from sparkcep.logical.bound import Condition, LogicalMatch
     from sparkcep.logical.event_bound import EventComponent, EventGap, EventOrder, EventTest, LogicalEvents
     from sparkcep.logical.slots import RowReference
+    from sparkcep.planning.counters import Counters
     from sparkcep.planning.plans import Decision
     from sparkcep.planning.windows import FixedRows
     from sparkcep.spark.matching import Compiled
@@ -26,7 +28,9 @@ FORMATS = ("text", "mermaid", "html")
 Settings = Mapping[str, str]
 
 
-def explained(match: LogicalMatch, plan: Compiled, form: str, settings: Settings) -> str:
+def explained(
+    match: LogicalMatch, plan: Compiled, form: str, settings: Settings, counters: Counters | None = None
+) -> str:
     """Return the explanation of a plan.
 
     Parameters
@@ -35,36 +39,78 @@ def explained(match: LogicalMatch, plan: Compiled, form: str, settings: Settings
         "text", "mermaid" or "html".
     settings
         Settings of Spark that matter for the plan, by name.
+    counters
+        What was counted when the match ran.
 
     Raises
     ------
     PlanError
         There is no such form.
     """
-    return _formed(form, f"Pattern {match.pattern}", _way(match, plan), plan.decision, _text(match, plan), settings)
+    title, way, lines = f"Pattern {match.pattern}", _way(match, plan), _text(match, plan)
+    return _formed(form, title, way, plan.decision, lines, settings, counters)
 
 
 def explained_events(
-    pattern: EventPattern, events: LogicalEvents, decision: Decision, form: str, settings: Settings
+    pattern: EventPattern,
+    events: LogicalEvents,
+    decision: Decision,
+    form: str,
+    settings: Settings,
+    counters: Counters | None = None,
 ) -> str:
     """Return the explanation of the plan of an event pattern; arguments and errors as `explained`."""
-    title = str(pattern).split("\n", maxsplit=1)[0]
-    return _formed(
-        form, title, _events_way(events, decision), decision, _events_text(pattern, events, decision), settings
-    )
+    title, lines = str(pattern).split("\n", maxsplit=1)[0], _events_text(pattern, events, decision)
+    return _formed(form, title, _events_way(events, decision), decision, lines, settings, counters)
 
 
 def _formed(
-    form: str, title: str, way: Sequence[Step], decision: Decision, lines: list[str], settings: Settings
+    form: str,
+    title: str,
+    way: Sequence[Step],
+    decision: Decision,
+    lines: list[str],
+    settings: Settings,
+    counters: Counters | None,
 ) -> str:
     if form not in FORMATS:
         raise PlanError(
             "UNKNOWN_FORMAT", f"there is no format '{form}'", clause="explain", found=form, allowed=list(FORMATS)
         )
+    if counters is not None:
+        way = [replace(step, lines=(*step.lines, *_seen(step, counters))) for step in way]
+        lines = [*lines, *_observed(counters, decision)]
     if form == "mermaid":
         return flow_chart(way, decision)
     lines = [*lines, "Settings that matter:", *(f"   {name} = {value}" for name, value in settings.items())]
     return "\n".join(lines) if form == "text" else page(title, way, decision, lines)
+
+
+def _seen(step: Step, counters: Counters) -> list[str]:
+    """Return what was counted at a step."""
+    names = ("rows", "condition tests") if step.chosen else ("matches",) if step.title == "result" else ()
+    counted = counters.counted()
+    return [f"observed: {counted[name]:,} {name}" for name in names if name in counted]
+
+
+def _observed(counters: Counters, decision: Decision) -> list[str]:
+    """Tell what was counted, beside what the planner expected of it."""
+    lines = ["Observed:", f"   plan: {counters.plan}"]
+    for name, value in counters.counted().items():
+        told = f"   {name}: {value:,}"
+        if name == "condition tests" and counters.rows:
+            told += f", {value / counters.rows:,.1f} per row{_expected(counters, decision)}"
+        lines.append(told)
+    if counters.uncounted():
+        lines.append(f"   not counted in this run: {', '.join(counters.uncounted())}")
+    return lines
+
+
+def _expected(counters: Counters, decision: Decision) -> str:
+    """Tell how many tests the planner expected, where it had to know."""
+    chosen = decision.chosen
+    visits = chosen.work.visits if chosen.work is not None else chosen.cost if chosen.name == "sweep" else None
+    return "" if visits is None or chosen.name != counters.plan else f" ({visits:,.1f} were expected)"
 
 
 def _engines(decision: Decision) -> list[str]:

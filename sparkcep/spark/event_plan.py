@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
@@ -19,6 +20,7 @@ from sparkcep.logical.event_binder import bind_events
 from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.logical.implied_keys import implied_keys
 from sparkcep.logical.outputs import Numbered, OutputRows
+from sparkcep.planning.counters import Counters
 from sparkcep.planning.planner import choose_for_events
 from sparkcep.planning.plans import Decision, Options, PlanName
 from sparkcep.planning.semi_joins import choose_semi_join
@@ -29,7 +31,8 @@ from sparkcep.spark.event_batch import EventTask
 from sparkcep.spark.expansion import described, graph_fields
 from sparkcep.spark.finish import counted, finished, matcher_schema
 from sparkcep.spark.join_plan import joined_frame
-from sparkcep.spark.matching import always_true, output_rows, plainly_named
+from sparkcep.spark.matching import always_true, emitted_rows, output_rows
+from sparkcep.spark.observation import Groups, counters_of
 from sparkcep.spark.plan import is_aggregate
 from sparkcep.spark.prepare import Preparation, Prepared, output_columns
 from sparkcep.spark.settings import settings_that_matter
@@ -142,7 +145,7 @@ class EventPlan:
         if task.output.count is not None:
             passed = matcher_schema(task.output.rows, sent)
             schema = T.StructType([*passed.fields, T.StructField(task.output.count, T.DecimalType(38, 0))])
-            emitted = plainly_named(prepared.frame).mapInArrow(task.run, schema)
+            emitted = self._emitted(task, schema)
             found = counted(emitted, task.output.rows, originals)
             return found if self.slices is None else counted_over_slices(found, task.output.count, prepared.keys)
         if self.events.time is not None:
@@ -155,11 +158,18 @@ class EventPlan:
         schema = matcher_schema(task.output.rows, sent)
         if self.events.graph is not None:
             schema = T.StructType([*schema.fields, *graph_fields(self.events.graph)])
-        emitted = plainly_named(prepared.frame).mapInArrow(task.run, schema)
+        emitted = self._emitted(task, schema)
         if self.slices is not None:
             emitted = self._numbered_over_slices(emitted, self.slices)
         found = finished(emitted, self.events.match, task.output.rows, originals, self._source.alias)
         return found if self.events.graph is None else described(found, self.events, self._source.alias)
+
+    def _emitted(self, task: EventTask, schema: T.StructType) -> DataFrame:
+        partitions: Literal["whole", "one", "cut"] = "one" if not self.prepared.keys else "whole"
+        if self.slices is not None and self.prepared.keys:
+            partitions = "cut"
+        groups = Groups(self.compiled.decision.chosen.name, self.events.match.prefix, partitions)
+        return emitted_rows(self.prepared.frame, task, schema, self._source.observed, groups)
 
     def _numbered_over_slices(self, emitted: DataFrame, slices: Slices) -> DataFrame:
         """Number matches over all slices, where somebody asks for their numbers."""
@@ -181,18 +191,21 @@ class EventPlan:
             self.units,
             self.search,
             self._output(self.prepared),
+            self._source.observed,
         )
 
-    def explain(self, format: str = "text") -> str:
+    def explain(self, format: str = "text", *, observed: str | Observation | Counters | None = None) -> str:
         """Say how the pattern will be matched: engine, orders, components with their tests, windows.
 
         Parameters
         ----------
         format
             "text", "mermaid" for a flow chart of the way of the data, "html" for a page that stands alone.
+        observed
+            What was given as ``observe=`` of a match that has run, or its counters: they are told too.
         """
-        settings = settings_that_matter(self._source.frame.sparkSession)
-        return explained_events(self._clause.pattern, self.events, self.compiled.decision, format, settings)
+        settings, counters = settings_that_matter(self._source.frame.sparkSession), counters_of(observed)
+        return explained_events(self._clause.pattern, self.events, self.compiled.decision, format, settings, counters)
 
     def task(self) -> EventTask:
         """Return what workers do with the prepared rows."""

@@ -13,10 +13,12 @@ from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.logical.outputs import Numbered
 from sparkcep.planning.joins import planned_join
 from sparkcep.planning.statistics import Estimates
+from sparkcep.spark.executors import on_executors
 from sparkcep.spark.finish import finished, matcher_schema
-from sparkcep.spark.joined_matches import JoinedMatches, JoinedTask, sent_fields
+from sparkcep.spark.joined_matches import EVENTS, JoinedMatches, JoinedTask, sent_fields
 from sparkcep.spark.joined_rows import JoinedRows
 from sparkcep.spark.joins import JoinedOrder
+from sparkcep.spark.observation import Observed, observed_counts, observed_events
 from sparkcep.spark.prepare import Preparation, Prepared
 
 
@@ -29,6 +31,7 @@ def joined_frame(
     units: TimeUnits,
     search: EventSearch,
     output: EventOutput,
+    observed: Observed | None = None,
 ) -> DataFrame:
     """Return the DataFrame of matches.
 
@@ -44,6 +47,8 @@ def joined_frame(
         How order values count in windows.
     search, output
         What is looked for and what is put out.
+    observed
+        What the caller wants to be observed.
     """
     names = output.columns or tuple(prepared.keys) or (events.match.order_by[0].expression,)
     rows = JoinedRows(preparation, prepared, events, names)
@@ -55,16 +60,19 @@ def joined_frame(
         orders.append(JoinedOrder(planned, events, rows, window, own, strict=search.strict_time))
     matches = JoinedMatches(rows, orders, names)
     if output.count is not None:
-        return matches.counted(output.count)
+        counts = matches.counted(output.count)
+        return counts if observed is None else observed.matches(counts, "join", observed_counts(counts[output.count]))
     one_per_start = search.output == ONE_PER_START
     if one_per_start or search.limit is not None or any(isinstance(o, Numbered) for o in output.rows.outputs):
         found = matches.numbered(one_per_start=one_per_start, limit=search.limit)
     else:
         found = matches.unnumbered()
+    if observed is not None:
+        found = observed.matches(found, "join", observed_events(found[EVENTS]))
     sent, originals = sent_fields(found, names), dict(prepared.originals)
     if output.time is not None:
         assert output.source is not None
         sent = T.StructType([*sent.fields, T.StructField(output.time, sent[output.source].dataType)])
         originals[output.time] = originals[output.source]
-    emitted = found.mapInArrow(JoinedTask(output, names).run, matcher_schema(output.rows, sent))
+    emitted = found.mapInArrow(on_executors(JoinedTask(output, names).run), matcher_schema(output.rows, sent))
     return finished(emitted, events.match, output.rows, originals, preparation.source.alias)

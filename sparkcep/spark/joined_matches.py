@@ -21,7 +21,7 @@ from sparkcep.spark.joined_rows import JoinedRows, SortKeys
 from sparkcep.spark.joins import JoinedOrder
 from sparkcep.spark.types import escorted, needs_escort, quoted
 
-_NUMBER, _EVENTS, _VARIABLE = "number", "events", "variable"
+_NUMBER, EVENTS, _VARIABLE = "number", "events", "variable"
 
 
 class JoinedMatches:
@@ -65,7 +65,7 @@ class JoinedMatches:
         found = found.withColumn(_NUMBER, F.row_number().over(window).cast("bigint"))
         if limit is not None:
             found = found.where(F.col(_NUMBER) <= limit)
-        return found.select(_NUMBER, _EVENTS)
+        return found.select(_NUMBER, EVENTS)
 
     def unnumbered(self) -> DataFrame:
         """Return the same where nobody asks for numbers, in any order."""
@@ -142,7 +142,7 @@ class JoinedMatches:
 
     def _events(self, order: JoinedOrder) -> Column:
         size = len(order.order.components)
-        return F.array(*(self._sent(order, place) for place in range(size))).alias(_EVENTS)
+        return F.array(*(self._sent(order, place) for place in range(size))).alias(EVENTS)
 
     def _sent(self, order: JoinedOrder, place: int) -> Column:
         """Return what the output reads of an event."""
@@ -162,7 +162,7 @@ def _sorted(column: Column, ascending: bool, nulls_first: bool) -> Column:
 
 def sent_fields(frame: DataFrame, names: Sequence[str]) -> T.StructType:
     """Return the schema of the events in a frame of matches, with the columns' own names."""
-    array = frame.schema[_EVENTS].dataType
+    array = frame.schema[EVENTS].dataType
     assert isinstance(array, T.ArrayType)
     assert isinstance(array.elementType, T.StructType)
     return T.StructType(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
@@ -20,11 +21,16 @@ from sparkcep.planning.planner import choose
 from sparkcep.planning.plans import Decision, Options
 from sparkcep.planning.windows import FixedRows, TypeOf, fixed_rows
 from sparkcep.spark.batch import MatchTask
+from sparkcep.spark.executors import on_executors
 from sparkcep.spark.finish import finished, matcher_schema
+from sparkcep.spark.observation import Groups, Observed
 from sparkcep.spark.prepare import Preparation, Prepared
 from sparkcep.spark.source import Source
 from sparkcep.spark.types import time_units
 from sparkcep.spark.windows import WindowPreparation
+
+if TYPE_CHECKING:
+    from sparkcep.spark.event_batch import EventTask
 
 SKIPS = {"past last row": PAST_LAST_ROW, "to next row": TO_NEXT_ROW, "to first": TO_FIRST, "to last": TO_LAST}
 _PLAIN_NAME = re.compile(r"[^.`]+")
@@ -72,7 +78,8 @@ def matched_frame(source: Source, match: LogicalMatch, plan: Compiled, options: 
     prepared = Preparation(source, match).prepared()
     task = match_task(match, prepared, plan, options)
     schema = matcher_schema(task.output, prepared.frame.schema)
-    emitted = plainly_named(prepared.frame).mapInArrow(task.run, schema)
+    groups = Groups(plan.decision.chosen.name, match.prefix)
+    emitted = emitted_rows(prepared.frame, task, schema, source.observed, groups)
     return finished(emitted, match, task.output, prepared.originals, source.alias)
 
 
@@ -105,6 +112,16 @@ def match_task(match: LogicalMatch, prepared: Prepared, plan: Compiled, options:
         told=prepared.told,
         target=match.after_match.target,
     )
+
+
+def emitted_rows(
+    frame: DataFrame, task: MatchTask | EventTask, schema: T.StructType, observed: Observed | None, groups: Groups
+) -> DataFrame:
+    """Return what workers make of prepared rows; `groups` tell an observation how they see them."""
+    sent = plainly_named(frame)
+    if observed is None:
+        return sent.mapInArrow(on_executors(task.run), schema)
+    return observed.emitted(sent, task, schema, groups)
 
 
 def plainly_named(frame: DataFrame) -> DataFrame:

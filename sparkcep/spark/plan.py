@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812
 
 from sparkcep.explain import explained
 from sparkcep.logical.binder import bind
+from sparkcep.planning.counters import Counters
 from sparkcep.planning.plans import Options
 from sparkcep.spark.matching import Compiled, compiled, matched_frame
+from sparkcep.spark.observation import counters_of
 from sparkcep.spark.quiet import query_errors_unlogged
 from sparkcep.spark.settings import settings_that_matter
 from sparkcep.spark.source import Source
@@ -51,15 +53,18 @@ class MatchPlan:
         """Return the DataFrame of matches; runs no job."""
         return matched_frame(self._source, self.match, self.compiled, self._options)
 
-    def explain(self, format: str = "text") -> str:
+    def explain(self, format: str = "text", *, observed: str | Observation | Counters | None = None) -> str:
         """Say how the pattern will be matched: engine, reasons, conditions, program.
 
         Parameters
         ----------
         format
             "text", "mermaid" for a flow chart of the way of the data, "html" for a page that stands alone.
+        observed
+            What was given as ``observe=`` of a match that has run, or its counters: they are told too.
         """
-        return explained(self.match, self.compiled, format, settings_that_matter(self._source.frame.sparkSession))
+        settings = settings_that_matter(self._source.frame.sparkSession)
+        return explained(self.match, self.compiled, format, settings, counters_of(observed))
 
 
 def is_aggregate(frame: DataFrame, name: str) -> bool:

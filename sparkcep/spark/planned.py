@@ -12,6 +12,7 @@ from sparkcep.errors import warn
 from sparkcep.planning.plans import Options
 from sparkcep.spark.arguments import Arguments, read_arguments
 from sparkcep.spark.event_arguments import is_event_pattern, read_event_arguments
+from sparkcep.spark.observation import Observed
 from sparkcep.spark.plan import MatchPlan
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def planned(
         Whether the call stands in a SQL statement: there, as for MATCH_RECOGNIZE, nobody is warned of
         one partition for all rows.
     """
+    observed = None if arguments.observe is None else Observed(arguments.observe)
     if is_event_pattern(arguments.pattern):
         from sparkcep.spark.event_plan import EventPlan  # here: row patterns need nothing of it
 
@@ -40,14 +42,14 @@ def planned(
             from sparkcep.spark.analysis import sampled  # here: it runs a job
 
             options = replace(options, stats=sampled(source, events, options.sample))
-        plan = EventPlan(source, events, options)
+        plan = EventPlan(replace(source, observed=observed), events, options)
         if not in_sql and plan.sorts_as_a_whole:
             _warn_of_one_partition(events.partition_by)
         return plan
     clause, source = read_arguments(frame, arguments)
     if not in_sql:
         _warn_of_one_partition(clause.partition_by)
-    return MatchPlan(replace(source, alias=alias), clause, options)
+    return MatchPlan(replace(source, alias=alias, observed=observed), clause, options)
 
 
 def _warn_of_one_partition(keys: Sequence[object]) -> None:

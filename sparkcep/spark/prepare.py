@@ -25,10 +25,11 @@ from sparkcep.logical.relevant_rows import relevant_conditions
 from sparkcep.logical.scope import located
 from sparkcep.planning.semi_joins import SemiJoin
 from sparkcep.planning.slices import Slices
+from sparkcep.spark.observation import tie_mark, tied
 from sparkcep.spark.order_columns import OrderColumn, named_order, numbering_window
 from sparkcep.spark.quiet import query_errors_unlogged
 from sparkcep.spark.semi_joins import near_rare_events
-from sparkcep.spark.slices import cut_into_slices, side_by_side
+from sparkcep.spark.slices import cut_into_slices, marked, side_by_side
 from sparkcep.spark.slot_columns import in_units
 from sparkcep.spark.source import Source
 from sparkcep.spark.types import (
@@ -146,6 +147,8 @@ class Preparation:
         self._check_classes(kinds)
         told = self._told(orders[0], kinds)
         times = [name for name in (within, decided, told) if name is not None]
+        if self.source.observed is not None:
+            times.append(tie_mark(self.match.prefix))
         sent = self._sent(frame, kinds, masks, times, passed)
         return Prepared(
             sent,
@@ -166,9 +169,12 @@ class Preparation:
         if self.slices is None or within is None:
             return self.numbered(frame, early)
         frame = cut_into_slices(frame, self.slices, early.orders[0], within)
+        tie = tie_mark(self.match.prefix) if self.source.observed is not None else None
         if not early.keys:
-            return side_by_side(frame, self.slices, early.orders, within, f"{self.match.prefix}_r")
+            return side_by_side(frame, self.slices, early.orders, within, f"{self.match.prefix}_r", tie)
         groups = replace(early, keys=(*early.keys, self.slices.number))
+        if tie is not None:
+            frame = marked(frame, self.slices, tie, numbering_window(groups.keys, groups.orders))
         return self.numbered(frame, groups, [F.col(self.slices.place)])
 
     # -- before the shuffle ---------------------------------------------------------------------
@@ -186,9 +192,11 @@ class Preparation:
         """Select early columns, and `added` ones, of some rows of the input."""
         columns = {**early.columns, **added}
         frame = self._selection(rows, [column.alias(name) for name, column in columns.items()], numbered=False)
-        if self.source.drop_null_order:
-            frame = frame.where(F.col(quoted(named_order(early.orders[0]))).isNotNull())
-        return frame
+        if not self.source.drop_null_order:
+            return frame
+        order = F.col(quoted(named_order(early.orders[0])))
+        observed = self.source.observed
+        return frame.where(order.isNotNull()) if observed is None else observed.without_null_order(frame, order)
 
     def _keys(self) -> tuple[tuple[str, ...], dict[str, Column]]:
         """Partition columns under Spark's own names."""
@@ -343,6 +351,8 @@ class Preparation:
             column = F.col(quoted(step.column))
             moved = F.lag(column, -step.shift) if step.shift < 0 else F.lead(column, step.shift)
             fetched.append(moved.over(window).alias(step.name))
+        if self.source.observed is not None and not between_ties:
+            fetched.append(tied(window).alias(tie_mark(self.match.prefix)))
         return frame.select("*", *fetched)
 
     def _behind_window(self, frame: DataFrame) -> DataFrame:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import string
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
 
-from sparkcep.errors import BindingError, Span, did_you_mean
+from sparkcep.errors import BindingError, PatternSyntaxError, Span, did_you_mean
 from sparkcep.planning.plans import Options
+from sparkcep.private_pyspark import column_text
 from sparkcep.spark.arguments import Arguments
 from sparkcep.spark.literals import sql_literal
+from sparkcep.spark.observation import Observed
 from sparkcep.spark.plan import MatchPlan
 from sparkcep.spark.planned import planned
 from sparkcep.spark.quiet import query_errors_unlogged
@@ -79,6 +82,7 @@ def run_statement(
     options: Options,
     given: Given | None = None,
     run: Callable[..., DataFrame] | None = None,
+    observe: object = None,
 ) -> DataFrame:
     """Run one statement; see `sparkcep.sql`.
 
@@ -88,14 +92,17 @@ def run_statement(
         Values of parameters.
     run
         What runs what is left for Spark: ``spark.sql``, unless that is what called.
+    observe
+        What the caller wants to be observed.
     """
     given, run = given or Given(), run or spark.sql
     if not isinstance(given.args, dict | list | None):
         return run(text, given.args)  # Spark says what it takes
-    parameters = given.parameters()
+    parameters, observations = given.parameters(), _observations(observe)
 
     def serve(occurrence: Occurrence) -> str:
-        return _view(_plan(spark, text, occurrence, options, given, parameters).dataframe(), occurrence.shared)
+        plan = _plan(spark, text, occurrence, options, given, parameters, observations)
+        return _view(plan.dataframe(), occurrence.shared)
 
     rewritten = rewrite(text, serve, parameters)
     if rewritten == text:
@@ -108,22 +115,46 @@ def statement_plans(spark: SparkSession, text: str, options: Options) -> list[Ma
     plans: list[MatchPlan | EventPlan] = []
 
     def serve(occurrence: Occurrence) -> str:
-        plans.append(_plan(spark, text, occurrence, options, Given(), Parameters()))
+        plans.append(_plan(spark, text, occurrence, options, Given(), Parameters(), _observations(None)))
         return _view(plans[-1].dataframe(), occurrence.shared)
 
     rewrite(text, serve)
     return plans
 
 
+def _observations(observe: object) -> Iterator[object]:
+    """Yield what to observe the clauses of a statement as; an Observation serves one of them."""
+    yield observe
+    for number in itertools.count(2):
+        if observe is not None and not isinstance(observe, str):
+            raise PatternSyntaxError(
+                "CONTRADICTION",
+                "an Observation serves one match, and the statement holds several",
+                clause="observe",
+                hint="give a name: the others are then name_2, name_3, …",
+            )
+        yield None if observe is None else f"{observe}_{number}"
+
+
 def _plan(
-    spark: SparkSession, text: str, occurrence: Occurrence, options: Options, given: Given, parameters: Parameters
+    spark: SparkSession,
+    text: str,
+    occurrence: Occurrence,
+    options: Options,
+    given: Given,
+    parameters: Parameters,
+    observations: Iterator[object],
 ) -> MatchPlan | EventPlan:
     frame = _input(spark, text, occurrence, given)
     if isinstance(occurrence.clause, TableCall):
         # `read_table_call` has checked the names; what the values may be is checked where arguments are read.
         arguments = Arguments(**_with_literals(occurrence.clause.arguments, parameters))
+        if arguments.observe is None:
+            arguments = replace(arguments, observe=next(observations))
         return planned(frame, arguments, options, occurrence.relation_alias, in_sql=True)
-    source = Source(frame, tuple(frame.columns), occurrence.relation_alias)
+    observe = next(observations)
+    observed = None if observe is None else Observed(observe)
+    source = Source(frame, tuple(frame.columns), occurrence.relation_alias, observed=observed)
     return MatchPlan(source, occurrence.clause, options)
 
 
@@ -160,8 +191,8 @@ def _field_text(name: str, fields: Mapping[str, Any], views: dict[tuple[int, boo
         return views[key]
     if not isinstance(value, Column):
         return sql_literal(value, f"{{{name}}}") if isinstance(value, str) else str(value)
-    plain = re.fullmatch(r"Column<'([\w.]+)'>", repr(value))
-    if plain is None:
+    plain = column_text(value)
+    if re.fullmatch(r"[\w.]+", plain) is None:
         raise BindingError(
             "UNSUPPORTED_PARAMETER",
             f"{{{name}}} is an expression; here only plain columns may stand.",
@@ -169,7 +200,7 @@ def _field_text(name: str, fields: Mapping[str, Any], views: dict[tuple[int, boo
             found=repr(value)[:80],
             hint="write the expression as text",
         )
-    return plain[1]
+    return plain
 
 
 def _input(spark: SparkSession, text: str, occurrence: Occurrence, given: Given) -> DataFrame:

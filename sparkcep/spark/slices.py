@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.window import Window
+from pyspark.sql.window import Window, WindowSpec
 
 from sparkcep.engine.events import EventWindow
 from sparkcep.planning.slices import Slices
 from sparkcep.spark.event_times import stretch
-from sparkcep.spark.order_columns import OrderColumn
+from sparkcep.spark.observation import tied
+from sparkcep.spark.order_columns import OrderColumn, numbering_window
 from sparkcep.spark.slot_columns import in_units
 from sparkcep.spark.types import quoted, time_units
 from sparkcep.syntax.clause import Within
@@ -52,13 +53,19 @@ def _reaches_back(time: Column, own: Column, window: EventWindow, windows: int) 
 
 
 def side_by_side(
-    frame: DataFrame, slices: Slices, orders: Sequence[OrderColumn], within: Within, start: str
+    frame: DataFrame,
+    slices: Slices,
+    orders: Sequence[OrderColumn],
+    within: Within,
+    start: str,
+    tie: str | None = None,
 ) -> DataFrame:
     """Return the slices of one partition one behind the other, in any number of Spark partitions.
 
     They need no window that numbers rows: `start` is 1 in odd slices and 0 in even ones, so that neighbours differ.
     Slices that are not neighbours may look like one; their rows are more than a window apart, so nothing changes.
     Whole times are sorted by one number, most of which differ: Spark compares such keys without looking at rows.
+    A column that marks ties is added as `tie`, which takes a sort more.
     """
     first = orders[0]
     assert first.name is not None
@@ -74,8 +81,15 @@ def side_by_side(
         keys = [F.when(time.isNotNull(), F.coalesce(F.try_add(time, shift), late)), number]
     parity = F.coalesce(F.pmod(number, F.lit(2)), F.lit(0)).cast("int")
     apart = frame.repartition(number)
+    if tie is not None:
+        apart = marked(apart, slices, tie, numbering_window((slices.number,), orders))
     sorted_ = apart.sortWithinPartitions(*keys, *(order.column for order in orders), F.col(slices.place))
     return sorted_.withColumn(start, parity)
+
+
+def marked(frame: DataFrame, slices: Slices, tie: str, window: WindowSpec) -> DataFrame:
+    """Mark rows that tie in the window of their slice; copies of rows have no mark."""
+    return frame.withColumn(tie, F.when(F.col(slices.own), tied(window)))
 
 
 def numbered_over_slices(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame
+
+if TYPE_CHECKING:
+    from sparkcep.spark.observation import Observed
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,8 @@ class Source:
         Sort orders passed as Columns, by the placeholder that stands for them in ORDER BY.
     drop_null_order
         Whether rows with a NULL first order value are dropped.
+    observed
+        What the caller wants to be observed, if anything.
     """
 
     frame: DataFrame
@@ -30,3 +36,4 @@ class Source:
     alias: str | None = None
     sort_orders: dict[str, Column] = field(default_factory=dict)
     drop_null_order: bool = False
+    observed: Observed | None = None

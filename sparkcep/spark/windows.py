@@ -19,6 +19,7 @@ from sparkcep.logical.bound import LogicalMatch
 from sparkcep.logical.outputs import Numbered, OutputRows
 from sparkcep.logical.slots import Read, SparkCondition
 from sparkcep.planning.windows import FixedRows, reads_neighbours, values_measured
+from sparkcep.spark.observation import Observed, observed_rows, tie_mark, tied
 from sparkcep.spark.order_columns import OrderColumn, numbering_window
 from sparkcep.spark.places import partition_text, raised_text
 from sparkcep.spark.prepare import VARIABLES_PER_MASK, EarlyColumns, Preparation
@@ -211,6 +212,9 @@ class WindowPreparation(Preparation):
     def _chosen(self, frame: DataFrame, early: EarlyColumns, leads: _Leads, starts: Column) -> DataFrame:
         window = numbering_window(early.keys, early.orders)
         apart = self.rows.overlaps != "neighbours"
+        if self.source.observed is not None:
+            fetched = list(leads.columns(window))
+            return self._observed(frame, window, fetched, starts, self.source.observed)
         numbers = [] if apart and self.measured is None else [F.row_number().over(window).alias(self.number)]
         frame = frame.select("*", *leads.columns(window), *numbers).where(starts)
         if apart:
@@ -223,6 +227,24 @@ class WindowPreparation(Preparation):
         frame = frame.select("*", F.lag(row).over(window).alias(before))
         frame = frame.select("*", F.max(begins).over(so_far).alias(begin))
         return frame.where((row - F.col(begin)) % 2 == 0)
+
+    def _observed(
+        self, frame: DataFrame, window: WindowSpec, fetched: list[Column], starts: Column, observed: Observed
+    ) -> DataFrame:
+        """Choose the matches with all rows at hand, so that one observation counts both."""
+        begins, before, tie = f"{self.match.prefix}_begins", f"{self.match.prefix}_before", tie_mark(self.match.prefix)
+        row = F.row_number().over(window).alias(self.number)
+        ties = [] if tie in frame.columns else [tied(window).alias(tie)]
+        frame = frame.select("*", *fetched, row, *ties)
+        frame = frame.select("*", F.coalesce(starts, F.lit(False)).alias(begins))
+        is_match, number = F.col(begins), F.col(self.number)
+        if self.rows.overlaps == "neighbours":
+            so_far = window.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+            other = F.max(F.when(~is_match, number)).over(so_far)
+            frame = frame.select("*", F.coalesce(other, F.lit(0)).alias(before))
+            is_match = is_match & ((number - F.col(before)) % 2 == 1)
+        metrics = observed_rows(is_match, len(self.rows), number, F.col(tie))
+        return observed.matches(frame, "window", metrics).where(is_match)
 
     def emitted(self, output: OutputRows) -> DataFrame:
         """Return what the matcher would emit for the matches: passed columns and outputs."""

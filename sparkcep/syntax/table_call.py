@@ -15,6 +15,7 @@ PARAMETERS = (
     "inclusive", "null_order_value", "strategy", "types", "type_column", "matches", "timeouts", "limit", "sample",
     "strict_time",
 )  # fmt: skip
+_OF_STATEMENTS = (*PARAMETERS, "observe")
 Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] | None"
 _KINDS: dict[str, type] = {
     **dict.fromkeys(("inclusive", "timeouts", "strict_time"), bool),
@@ -22,6 +23,7 @@ _KINDS: dict[str, type] = {
     **dict.fromkeys(
         ("pattern", "rows_per_match", "after_match", "null_order_value", "strategy", "type_column", "matches"), str
     ),
+    "observe": str,
 }
 _KIND_NAMES = {bool: "TRUE or FALSE", dict: "a map('name', 'text', …)", str: "a text"}
 _CONSTANTS = {"TRUE": True, "FALSE": False, "NULL": None}
@@ -127,7 +129,7 @@ class _CallReader:
                 "UNEXPECTED_TOKEN", "Arguments behind the table have names.", *self._shown(start, end), allowed
             )
         name = self.tokens[start].text.lower()
-        if name not in PARAMETERS:
+        if name not in _OF_STATEMENTS:
             raise PatternSyntaxError(
                 "UNKNOWN_ARGUMENT",
                 f"match_pattern has no argument '{name}'.",
@@ -135,8 +137,8 @@ class _CallReader:
                 text=self.source.text,
                 span=self.tokens[start].span,
                 found=name,
-                allowed=PARAMETERS,
-                hint=did_you_mean(name, PARAMETERS),
+                allowed=_OF_STATEMENTS,
+                hint=did_you_mean(name, _OF_STATEMENTS),
             )
         value = self._value(start + 2, end)
         if value is not None and not isinstance(value, _KINDS.get(name, object)):
