@@ -1,37 +1,37 @@
 """Slot trees over the current row, computed for all rows of a table at once.
 
-The numbers mean exactly what the kernels compute (`sparkcep.engine.slot_code`): whole numbers are int64
-whose overflows are NULL, logic is three-valued, NaN is equal to itself and greatest.
+They run on the register machine that tests conditions of event patterns (`sparkcep.engine.slot_code`), so
+that numbers mean the same in a table function as in a matcher.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from decimal import Decimal
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sparkcep.engine.columns import CodeValue, decode_operands
-from sparkcep.engine.matches import Bools
+from sparkcep.engine.columns import decode_operands
+from sparkcep.engine.compiled import compiled
+from sparkcep.engine.event_code import LOAD_EVENT_FLOAT, LOAD_EVENT_INT, Operands
+from sparkcep.engine.matches import Bools, Float64s, Int64s
+from sparkcep.engine.slot_code import WIDTH, Registers, compute
+from sparkcep.engine.slots import SlotLowering, bound_registers, literals_of, operand_columns
 from sparkcep.logical.slots import (
-    Arithmetic,
-    Choice,
-    Comparison,
-    ConstantValue,
-    Logic,
+    CURRENT_ROW,
+    ClassifierOf,
+    MatchNumber,
     Operand,
-    Pick,
     Read,
+    Running,
+    SlotConditions,
     SlotExpression,
     SlotType,
-    Unary,
     nodes,
 )
-
-_LOWEST = -(2**63)
 
 
 class Computed(NamedTuple):
@@ -49,196 +49,117 @@ class Computed(NamedTuple):
     nulls: Bools
 
 
-def computed(tree: SlotExpression, operands: Sequence[pa.Array], kinds: Sequence[SlotType], rows: int) -> Computed:
-    """Compute a tree of constants and reads of the current row.
+class RowTree(NamedTuple):
+    """A tree of constants and reads of the current row; `operands` are the columns that reads name by index."""
+
+    tree: SlotExpression
+    operands: tuple[Operand, ...]
+
+
+class RowProgram:
+    """Trees over the current row, compiled to one piece of register code.
 
     Parameters
     ----------
-    operands
-        The columns that reads name by index.
-    kinds
-        What the tree takes them for.
-    rows
-        How many rows there are.
+    trees
+        What is to be computed.
+
+    Raises
+    ------
+    TypeError
+        A tree reads other rows, which only a matcher knows.
     """
-    columns = tuple(Operand(str(index), kind) for index, kind in enumerate(kinds))
-    table = pa.Table.from_arrays(list(operands), [column.column for column in columns])
-    literals: dict[str, list[CodeValue]] = {}
-    for node in nodes(tree):
-        if isinstance(node, ConstantValue) and node.type.kind == "code" and node.value is not None:
-            literals.setdefault(node.type.domain, []).append(_code(node.value))
-    decoded = decode_operands(table, columns, literals)
-    wholes = iter(zip(decoded.integers, decoded.integer_nulls, strict=True))
-    fractions = iter(zip(decoded.floats, decoded.float_nulls, strict=True))
-    numbers = [Computed(*next(fractions if kind.kind == "float" else wholes)) for kind in kinds]
-    found = _Evaluation(numbers, decoded.codes, rows).value(tree)
-    if tree.type.kind != "code":
+
+    def __init__(self, trees: Sequence[RowTree]) -> None:
+        self.operands = tuple(dict.fromkeys(operand for tree in trees for operand in tree.operands))
+        lowering = _RowLowering(SlotConditions((), self.operands, ()))
+        self._results = [lowering.result(tree) for tree in trees]
+        self._types: list[SlotType] = [tree.tree.type for tree in trees]
+        self._instructions: Int64s = np.array(lowering.instructions, np.int64).reshape(-1, WIDTH)
+        self._constants, self._registers = lowering.constants, lowering.registers
+        self._literals = literals_of(self._constants)
+        self._places: Int64s = np.array(
+            [(register, kind.kind == "float") for register, kind in zip(self._results, self._types, strict=True)],
+            np.int64,
+        ).reshape(-1, 2)
+
+    def computed(self, table: pa.Table | pa.RecordBatch) -> list[Computed]:
+        """Return the value of each tree; `table` holds the columns of all operands."""
+        decoded = decode_operands(table, self.operands, self._literals)
+        registers = bound_registers(self._constants, self._registers, decoded.codes)
+        shape = (len(self._types), table.num_rows)
+        integers, floats, nulls = np.empty(shape, np.int64), np.empty(shape, np.float64), np.empty(shape, np.bool_)
+        operands = Operands(decoded.integers, decoded.integer_nulls, decoded.floats, decoded.float_nulls)
+        _compute_rows(self._instructions, registers, operands, self._places, integers, floats, nulls)
+        found = []
+        for place, kind in enumerate(self._types):
+            values = Computed(floats[place] if kind.kind == "float" else integers[place], nulls[place])
+            found.append(self._decoded(values, kind, table, decoded) if kind.kind == "code" else values)
         return found
-    return _decoded(found, tree.type, operands, kinds, numbers, decoded.codes)
+
+    def _decoded(self, found: Computed, kind: SlotType, table: pa.Table | pa.RecordBatch, decoded: Any) -> Computed:
+        """Return the values that ranks stand for."""
+        by_rank: dict[int, Any] = {rank: literal for literal, rank in decoded.codes.get(kind.domain, {}).items()}
+        for (is_float, column), operand in zip(operand_columns(self.operands), self.operands, strict=True):
+            if not is_float and operand.type.kind == "code" and operand.type.domain == kind.domain:
+                valid = np.flatnonzero(~decoded.integer_nulls[column])
+                ranks, first = np.unique(decoded.integers[column][valid], return_index=True)
+                values = table.column(operand.column).take(pa.array(valid[first])).to_pylist()
+                by_rank.update(zip(ranks.tolist(), values, strict=True))
+        named = [None if null else by_rank[rank] for rank, null in zip(found.values.tolist(), found.nulls, strict=True)]
+        values = np.empty(len(named), dtype=object)
+        values[:] = named
+        return Computed(values, found.nulls)
 
 
-def _code(value: object) -> CodeValue:
-    assert isinstance(value, str | bytes | Decimal)
-    return value
+@dataclass(slots=True)
+class _RowLowering(SlotLowering):
+    """Lowers reads of the current row; all the rest is as for matchers."""
+
+    places: tuple[int, ...] = ()
+
+    def result(self, tree: RowTree) -> int:
+        """Lower a tree; return the register of its value."""
+        for node in nodes(tree.tree):
+            if (
+                isinstance(node, ClassifierOf | MatchNumber | Running)
+                or getattr(node, "at", CURRENT_ROW) != CURRENT_ROW
+            ):
+                raise TypeError(f"only a matcher knows the value of {node!r}")
+        self.places = tuple(map(self.conditions.operands.index, tree.operands))
+        return self.lower(tree.tree)
+
+    def read(self, tree: Read) -> int:
+        is_float, column = operand_columns(self.conditions.operands)[self.places[tree.operand]]
+        return self.emit(LOAD_EVENT_FLOAT if is_float else LOAD_EVENT_INT, column)
 
 
-def _decoded(
-    found: Computed,
-    kind: SlotType,
-    operands: Sequence[pa.Array],
-    kinds: Sequence[SlotType],
-    numbers: Sequence[Computed],
-    codes: dict[str, dict[CodeValue, int]],
-) -> Computed:
-    """Return the values that ranks stand for."""
-    by_rank: dict[int, Any] = {rank: literal for literal, rank in codes.get(kind.domain, {}).items()}
-    for array, of_kind, ranks in zip(operands, kinds, numbers, strict=True):
-        if of_kind.kind == "code" and of_kind.domain == kind.domain:
-            valid = np.flatnonzero(~ranks.nulls)
-            _, first = np.unique(ranks.values[valid], return_index=True)
-            by_rank.update({int(ranks.values[i]): array[int(i)].as_py() for i in valid[first]})
-    values = np.array([None if null else by_rank[int(rank)] for rank, null in zip(*found, strict=True)], dtype=object)
-    return Computed(values, found.nulls)
-
-
-class _Evaluation:
-    def __init__(self, operands: Sequence[Computed], codes: dict[str, dict[CodeValue, int]], rows: int) -> None:
-        self.operands, self.codes, self.rows = operands, codes, rows
-
-    def value(self, tree: SlotExpression) -> Computed:
-        match tree:
-            case ConstantValue(value, kind):
-                return self._constant(value, kind)
-            case Read(operand=operand):
-                return self.operands[operand]
-            case Arithmetic(operator, left, right, kind):
-                return _arithmetic(operator, self.value(left), self.value(right), kind)
-            case Comparison(operator, left, right):
-                return _comparison(operator, self.value(left), self.value(right))
-            case Logic(operator, left, right):
-                return _logic(operator, self.value(left), self.value(right))
-            case Unary():
-                return _unary(tree, self.value(tree.argument))
-            case Choice(when, then, otherwise):
-                test, one, other = self.value(when), self.value(then), self.value(otherwise)
-                holds = (test.values != 0) & ~test.nulls
-                return Computed(np.where(holds, one.values, other.values), np.where(holds, one.nulls, other.nulls))
-            case Pick(function, arguments):
-                return _pick(function, [self.value(argument) for argument in arguments])
-        raise TypeError(f"only a matcher knows the value of {tree!r}")
-
-    def _constant(self, value: object, kind: SlotType) -> Computed:
-        if value is not None and kind.kind == "code":
-            value = self.codes[kind.domain][_code(value)]
-        number: Any = 0 if value is None else value
-        values = np.full(self.rows, number, np.float64 if kind.kind == "float" else np.int64)
-        return Computed(values, np.full(self.rows, value is None))
-
-
-def _ranged(values: npt.NDArray[Any], nulls: Bools, kind: SlotType) -> Computed:
-    return Computed(values, nulls | (values < kind.low) | (values > kind.high))
-
-
-def _arithmetic(operator: str, left: Computed, right: Computed, kind: SlotType) -> Computed:
-    a, b, nulls = left.values, right.values, left.nulls | right.nulls
-    with np.errstate(all="ignore"):
-        if kind.kind == "float":
-            if operator in "/%":
-                divisor = np.where(b == 0, 1.0, b)
-                values = a / divisor if operator == "/" else np.fmod(a, divisor)
-                return Computed(values, nulls | (b == 0))
-            return Computed({"+": np.add, "-": np.subtract, "*": np.multiply}[operator](a, b), nulls)
-        if operator in ("div", "%"):
-            return _divided(operator, a, b, nulls, kind)
-        if operator == "*":
-            values = a * b
-            over = (a != 0) & ((values // np.where(a == 0, 1, a) != b) | ((a == -1) & (b == _LOWEST)))
-        else:
-            values = a + b if operator == "+" else a - b
-            other = b if operator == "+" else ~b
-            over = ((a ^ values) & (other ^ values)) < 0
-    return _ranged(values, nulls | over, kind)
-
-
-def _divided(operator: str, a: npt.NDArray[Any], b: npt.NDArray[Any], nulls: Bools, kind: SlotType) -> Computed:
-    """Divide whole numbers, towards zero; by zero is NULL, and so is what overflows."""
-    nulls = nulls | (b == 0)
-    divisor = np.where((b == 0) | (b == -1), 1, b)
-    rest = np.fmod(a, divisor)
-    if operator == "%":
-        return _ranged(rest, nulls, kind)
-    quotient = (a - rest) // divisor
-    nulls = nulls | ((b == -1) & (a == _LOWEST))
-    return _ranged(np.where(b == -1, -a, quotient), nulls, kind)
-
-
-_TESTS: dict[str, Callable[[Any, Any], Any]] = {
-    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "=": np.equal, "!=": np.not_equal,
-    "<=>": np.equal,
-}  # fmt: skip
-
-
-def _comparison(operator: str, left: Computed, right: Computed) -> Computed:
-    a, b = _order(left.values, right.values)
-    holds = _TESTS[operator](a, b)
-    if operator == "<=>":
-        same = np.where(left.nulls | right.nulls, left.nulls & right.nulls, holds)
-        return Computed(same.astype(np.int64), np.zeros(len(same), np.bool_))
-    return Computed(holds.astype(np.int64), left.nulls | right.nulls)
-
-
-def _order(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return numbers that compare as the values do: of fractions, NaN is equal to itself and greatest."""
-    if a.dtype != np.float64:
-        return a, b
-    not_a, not_b = np.isnan(a), np.isnan(b)
-    if not (not_a.any() or not_b.any()):
-        return a, b
-    ordered = (np.where(not_a, 0.0, a) > np.where(not_b, 0.0, b)).astype(np.int64)
-    ordered -= (np.where(not_a, 0.0, a) < np.where(not_b, 0.0, b)).astype(np.int64)
-    either = not_a | not_b
-    return np.where(either, not_a.astype(np.int64) - not_b.astype(np.int64), ordered), np.zeros(len(a), np.int64)
-
-
-def _logic(operator: str, left: Computed, right: Computed) -> Computed:
-    decides = 0 if operator == "and" else 1
-    decided = ((left.values == decides) & ~left.nulls) | ((right.values == decides) & ~right.nulls)
-    values = np.where(decided, decides, 1 - decides)
-    return Computed(values, (left.nulls | right.nulls) & ~decided)
-
-
-def _unary(tree: Unary, argument: Computed) -> Computed:
-    values, nulls = argument
-    known = np.zeros(len(values), np.bool_)
-    match tree.operator:
-        case "not":
-            return Computed(1 - values, nulls)
-        case "is null":
-            return Computed(nulls.astype(np.int64), known)
-        case "is true":
-            return Computed(((values != 0) & ~nulls).astype(np.int64), known)
-        case "is false":
-            return Computed(((values == 0) & ~nulls).astype(np.int64), known)
-        case "is nan":
-            return Computed((np.isnan(values) & ~nulls).astype(np.int64), known)
-        case "to float":
-            return Computed(values / 10.0**tree.argument.type.scale, nulls)
-        case "rescale":
-            factor = np.full(len(values), 10 ** (tree.type.scale - tree.argument.type.scale), np.int64)
-            return _arithmetic("*", argument, Computed(factor, known), tree.type)
-    moved = -values if tree.operator == "-" else np.abs(values)
-    if tree.type.kind == "float":
-        return Computed(moved, nulls)
-    return _ranged(moved, nulls | (values == _LOWEST), tree.type)
-
-
-def _pick(function: str, arguments: Sequence[Computed]) -> Computed:
-    values, nulls = arguments[0]
-    for other in arguments[1:]:
-        take = nulls & ~other.nulls
-        if function != "coalesce":
-            a, b = _order(other.values, values)
-            better = a < b if function == "least" else a > b
-            take |= better & ~other.nulls & ~nulls
-        values, nulls = np.where(take, other.values, values), nulls & other.nulls
-    return Computed(values, nulls)
+@compiled
+def _compute_rows(
+    instructions: Int64s,
+    registers: Registers,
+    operands: Operands,
+    places: Int64s,
+    integers: Int64s,
+    floats: Float64s,
+    nulls: Bools,
+) -> None:
+    """Compute all trees for each row; `places` tell the register of each result, and whether it is a double."""
+    for row in range(nulls.shape[1]):
+        for at in range(instructions.shape[0]):
+            op, target, a = instructions[at, 0], instructions[at, 1], instructions[at, 2]
+            if op > LOAD_EVENT_FLOAT:
+                compute(instructions, at, registers)
+            elif op == LOAD_EVENT_INT:
+                registers.integers[target] = operands.integers[a, row]
+                registers.nulls[target] = operands.integer_nulls[a, row]
+            else:
+                registers.floats[target] = operands.floats[a, row]
+                registers.nulls[target] = operands.float_nulls[a, row]
+        for place in range(places.shape[0]):
+            register = places[place, 0]
+            nulls[place, row] = registers.nulls[register]
+            if places[place, 1] != 0:
+                floats[place, row] = registers.floats[register]
+            else:
+                integers[place, row] = registers.integers[register]

@@ -22,9 +22,13 @@ from sparkcep.logical.values import Leaf, Value, Values, constant, result, to_ty
 from sparkcep.syntax.durations import parse_within
 
 _INTEGRAL = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
-_TYPED_NULL = re.compile(r"cast\(NULL AS ([^()]+(?:\([^()]*\))?[^()]*)\)", re.IGNORECASE)
+_TYPED_NULL = re.compile(r"cast\(NULL AS ((?:[^()]|\([\d, ]*\))+)\)", re.IGNORECASE)
 _SUM = re.compile(rf"{_TYPED_NULL.pattern} (\+|-|\*|/|div|%) {_TYPED_NULL.pattern}", re.IGNORECASE)
-_AGGREGATE = re.compile(r"(count|sum|avg|mean|min|max)\((?!DISTINCT\b)(.*)\)", re.IGNORECASE | re.DOTALL)
+_AGGREGATE = re.compile(
+    r"(count|sum|avg|mean|min|max|array_agg|collect_list)\((?!DISTINCT\b)(.*)\)", re.IGNORECASE | re.DOTALL
+)
+# What ARRAY_AGG becomes over collected structs.
+_LISTED = re.compile(r"transform\(filter\((\w+), s -> s\.f0 IS NOT NULL\), s -> s\.f0\)")
 _COALESCE = re.compile(r"coalesce\((.*)\)", re.IGNORECASE | re.DOTALL)
 _CAST = re.compile(r"(?:try_)?cast\((.*) AS ([\w(), ]+)\)", re.IGNORECASE | re.DOTALL)
 _LOSSLESS = {"date": ("timestamp_ntz",), "float": ("double",), "boolean": ("tinyint", "smallint", "int", "bigint")}
@@ -44,16 +48,28 @@ class RowExpression:
     spark_type
         Its type, by Spark's simple name.
     column
-        The column, if it is nothing else; `slots` is None then.
+        The column, if it is nothing else.
     slots
         What computes it; `reads` are its operands: a column, or a column that is cast without loss, and the
         type the operation takes it for.
+    fields
+        If it is a struct of columns: names and columns.
+    collected
+        If it lists the first field of collected structs, NULLs left out: the column that holds these.
     """
 
     spark_type: str
-    column: str | None
-    slots: SlotExpression | None
-    reads: tuple[tuple[RowRead, SlotType], ...]
+    column: str | None = None
+    slots: SlotExpression | None = None
+    reads: tuple[tuple[RowRead, SlotType], ...] = ()
+    fields: tuple[tuple[str, str], ...] = ()
+    collected: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it reads."""
+        whole = tuple(name for name in (self.column, self.collected) if name is not None)
+        return (*whole, *(read.column for read, _ in self.reads), *(column for _, column in self.fields))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +133,10 @@ class RowTypes:
         if aggregate is None:
             return self.expression(text, clause).spark_type
         function = aggregate[1].lower()
-        return "bigint" if function == "count" else _aggregate_type(function, self.typed(aggregate[2], clause))
+        if function == "count":
+            return "bigint"
+        kind = self.typed(aggregate[2], clause)
+        return f"array<{kind}>" if function in ("array_agg", "collect_list") else _aggregate_type(function, kind)
 
     def expression(self, text: str, clause: str) -> RowExpression:
         """Return an expression, lowered.
@@ -130,6 +149,22 @@ class RowTypes:
         if text not in self._known:
             self._known[text] = _Expression(self, clause).read(text)
         return self._known[text]
+
+    def fields(self, text: str, clause: str) -> tuple[tuple[str, str], ...]:
+        """Return names and columns of a struct of columns; none of anything else."""
+        try:
+            root = SpannedExpression(text).root.unnest()
+        except ValueError:
+            return ()
+        if not isinstance(root, exp.Struct):
+            return ()
+        found = []
+        for entry in root.expressions:
+            value = entry.expression if isinstance(entry, exp.PropertyEQ) else None
+            if not isinstance(value, exp.Column) or value.table:
+                return ()
+            found.append((entry.this.name, self.column(value.name, clause)[0]))
+        return tuple(found)
 
     def column(self, name: str, clause: str) -> tuple[str, str]:
         """Return a column as it is spelled, and its type."""
@@ -161,16 +196,24 @@ class _Expression:
     reads: dict[tuple[RowRead, SlotType], int] = field(default_factory=dict)
 
     def read(self, text: str) -> RowExpression:
+        listed = _LISTED.fullmatch(text)
+        if listed is not None:
+            name, kind = self.types.column(listed[1], self.clause)
+            return RowExpression(kind, collected=name)
+        fields = self.types.fields(text, self.clause)
+        if fields:
+            typed = [f"{_shown(name)}:{self.types.column(column, self.clause)[1]}" for name, column in fields]
+            return RowExpression(f"struct<{','.join(typed)}>", fields=fields)
         values = _RowValues({}, self._operand, self.types, self.clause)
         try:
             parsed = SpannedExpression(text)
             value = _RowLowering(parsed, values, self._refused).lower(parsed.root)
             if value.leaf is not None and value.literal is None:
-                return RowExpression(value.spark_type, _name(value.leaf.text), None, ())
+                return RowExpression(value.spark_type, _name(value.leaf.text))
             lowered = to_type(value, value.spark_type if value.spark_type != "void" else "boolean", values)
         except ValueError as error:
             raise self._refused(text, str(error), None) from None
-        return RowExpression(value.spark_type, None, lowered.expression, tuple(self.reads))
+        return RowExpression(value.spark_type, slots=lowered.expression, reads=tuple(self.reads))
 
     def _operand(self, text: str, kind: SlotType) -> int:
         return self.reads.setdefault((_read_of(text), kind), len(self.reads))
@@ -191,6 +234,10 @@ def _read_of(text: str) -> RowRead:
     if cast is not None:
         return RowRead(_name(cast[1]), cast[2].lower())
     return RowRead(_name(text), None)
+
+
+def _shown(name: str) -> str:
+    return name if name.isidentifier() else "`" + name.replace("`", "``") + "`"
 
 
 def _name(text: str) -> str:

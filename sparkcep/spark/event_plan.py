@@ -10,16 +10,11 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from sparkcep.engine.bound_program import BoundProgram
-from sparkcep.engine.event_output import EventOutput
-from sparkcep.engine.events import ALL, COUNT, GRAPH, NON_OVERLAPPING, ONE_PER_START, EventSearch, TimeUnits
-from sparkcep.engine.matches import MatchLabel
 from sparkcep.engine.runs_program import RunsProgram, compile_runs
-from sparkcep.errors import BindingError
 from sparkcep.explain import explained_events
 from sparkcep.logical.event_binder import bind_events
 from sparkcep.logical.event_bound import LogicalEvents
-from sparkcep.logical.implied_keys import implied_keys
-from sparkcep.logical.outputs import Numbered, OutputRows
+from sparkcep.logical.outputs import Numbered
 from sparkcep.planning.counters import Counters
 from sparkcep.planning.planner import choose_for_events
 from sparkcep.planning.plans import Decision, Options, PlanName
@@ -28,26 +23,25 @@ from sparkcep.planning.slices import Slices, choose_slices, sliced
 from sparkcep.spark.bound_programs import program_for
 from sparkcep.spark.event_arguments import EventClause
 from sparkcep.spark.event_batch import EventTask
+from sparkcep.spark.event_tasks import (
+    event_output,
+    event_search,
+    event_task,
+    measuring_clause,
+    window_units,
+    with_implied_keys,
+)
 from sparkcep.spark.expansion import described, graph_fields
 from sparkcep.spark.finish import counted, finished, matcher_schema
 from sparkcep.spark.join_plan import joined_frame
-from sparkcep.spark.matching import always_true, emitted_rows, output_rows
-from sparkcep.spark.observation import Groups, counters_of
+from sparkcep.spark.matching import emitted_rows
+from sparkcep.spark.observation import Groups, Observed, counters_of
 from sparkcep.spark.plan import is_aggregate
-from sparkcep.spark.prepare import Preparation, Prepared, output_columns
+from sparkcep.spark.prepare import Preparation
 from sparkcep.spark.settings import settings_that_matter
 from sparkcep.spark.slices import counted_over_slices, numbered_over_slices
 from sparkcep.spark.source import Source
-from sparkcep.spark.types import SparkTypes, measured_units, time_units
-
-OUTPUTS = {
-    "all": ALL,
-    "non_overlapping": NON_OVERLAPPING,
-    "one_per_start": ONE_PER_START,
-    "count": COUNT,
-    "graph": GRAPH,
-}
-COUNT_COLUMN = "match_count"
+from sparkcep.spark.types import SparkTypes
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +69,8 @@ class EventPlan:
         self._source = source
         self._clause = clause
         self._options = options
-        self.events = _with_implied_keys(_bound(source, clause), source, clause)
+        texts = {field.name for field in source.frame.schema.fields if field.dataType == T.StringType()}
+        self.events = with_implied_keys(_bound(source, clause), clause, texts)
         planned = choose_for_events(
             self.events,
             options,
@@ -87,22 +82,13 @@ class EventPlan:
         name = planned.decision.chosen.name
         semi_join = choose_semi_join(self.events, options)
         self.slices = self._slices(options, name)
-        measured = _measuring_clause(self.events, clause)
+        measured = measuring_clause(self.events, clause)
         self.preparation = Preparation(source, self.events.match, self.events, measured, semi_join, self.slices)
         if self.slices is not None:
             self._cut(self.slices)
         self.prepared = self.preparation.prepared()
-        self.search = EventSearch(
-            output=OUTPUTS[clause.matches],
-            strict_time=clause.strict_time,
-            merge_runs=options.merge_runs,
-            max_partial_matches=options.max_partial_matches,
-            limit=clause.limit,
-            sample=clause.sample,
-            seed=options.seed,
-            timeouts=clause.timeouts,
-        )
-        self.units = _units(self.events, self.prepared, clause)
+        self.search = event_search(clause, options)
+        self.units = window_units(self.events, self.prepared.order_type, clause)
         notes = tuple(chosen.text for chosen in (semi_join, self.slices) if chosen is not None)
         decision = replace(planned.decision, notes=notes)
         self.compiled = CompiledEvents(decision, None if name == "join" else self._program(name))
@@ -134,6 +120,11 @@ class EventPlan:
     def sorts_as_a_whole(self) -> bool:
         """Whether the rows of a partition are sorted by one task."""
         return self.slices is None and self.compiled.decision.chosen.name != "join"
+
+    @property
+    def observed(self) -> Observed | None:
+        """What is observed of the match."""
+        return self._source.observed
 
     def dataframe(self) -> DataFrame:
         """Return the DataFrame of matches; runs no job."""
@@ -190,7 +181,7 @@ class EventPlan:
             None if self._options.stats is None else self._options.stats.rows,
             self.units,
             self.search,
-            self._output(self.prepared),
+            event_output(self.events, self._clause, self.prepared),
             self._source.observed,
         )
 
@@ -209,44 +200,9 @@ class EventPlan:
 
     def task(self) -> EventTask:
         """Return what workers do with the prepared rows."""
-        events, prepared, match = self.events, self.prepared, self.events.match
-        assert self.compiled.program is not None, "joins have no task"
-        told = events.ends_in_absence or events.waiting is not None
-        return EventTask(
-            program=self.compiled.program,
-            operands=events.operands,
-            classes=events.keys,
-            masks=prepared.masks,
-            always=always_true(match),
-            order=prepared.order,
-            order_clause=_measuring_clause(events, self._clause) or "",
-            numbered_by=prepared.decided if prepared.order is None and told else None,
-            order_name=match.order_by[0].expression,
-            output=self._output(prepared),
-            columns=tuple(prepared.frame.columns),
-            partition=prepared.keys,
-            partition_texts=prepared.key_texts,
-            told=prepared.told or prepared.decided,
-            labels=tuple(variable.label for variable in events.variables),
-            sliced=self.slices is not None,
-            alternating=self.slices is not None and not prepared.keys,
-        )
-
-    def _output(self, prepared: Prepared) -> EventOutput:
-        events = self.events
-        labels = tuple(MatchLabel(index, False) for index in range(len(events.variables)))
-        counts = self._clause.matches == "count"
-        if counts:
-            rows = OutputRows("one", False, False, prepared.passed, (), events.match.variables)
-        else:
-            rows = output_rows(events.match, prepared.passed)
-        times = [name for name in (prepared.order, prepared.decided, prepared.told) if name is not None]
-        read = [] if counts else [name for name in output_columns(events.match) if name not in events.filled_in]
-        columns = tuple(dict.fromkeys([*prepared.passed, *read, *times]))
-        time = None if counts else events.time
-        count = COUNT_COLUMN if counts else None
-        shown = tuple(variable.label for variable in events.variables)
-        return EventOutput(rows, labels, columns, time, prepared.decided, count, events.graph, shown, events.waiting)
+        program = self.compiled.program
+        assert program is not None, "joins have no task"
+        return event_task(self.events, self._clause, self.prepared, program, sliced=self.slices is not None)
 
 
 def _bound(source: Source, clause: EventClause) -> LogicalEvents:
@@ -269,44 +225,3 @@ def _bound(source: Source, clause: EventClause) -> LogicalEvents:
         inclusive=clause.inclusive,
         timeouts=clause.timeouts,
     )
-
-
-def _with_implied_keys(events: LogicalEvents, source: Source, clause: EventClause) -> LogicalEvents:
-    """Return the pattern with a class per value of what equalities tie together.
-
-    Only the classes of ``[key]`` say which matches overlap, so none is added there; and an event without a
-    class starts no partial match that could time out. Texts with a
-    collation are left alone: they may look different and be equal.
-    """
-    if clause.matches == "non_overlapping" or clause.timeouts:
-        return events
-    texts = {field.name for field in source.frame.schema.fields if field.dataType == T.StringType()}
-    tied = [events.operands[operand] for operand in implied_keys(events)]
-    added = [operand.column for operand in tied if operand.type.kind in ("int", "float") or operand.column in texts]
-    return replace(events, keys=tuple(dict.fromkeys([*events.keys, *added])))
-
-
-def _measuring_clause(events: LogicalEvents, clause: EventClause) -> str | None:
-    """Return the clause that measures time by the first order column, if one does."""
-    by_time = [named for named, within in events.windows if within.unit != "events"]
-    return by_time[0] if by_time else "strict_time" if clause.strict_time else None
-
-
-def _units(events: LogicalEvents, prepared: Prepared, clause: EventClause) -> TimeUnits:
-    """Return the units of the order column, checked against every window."""
-    kind = prepared.order_type
-    if kind is None:
-        return TimeUnits()
-    for named, within in events.windows:
-        if within.unit != "events":
-            time_units(kind, within, named)
-    units = measured_units(kind)
-    if units is None:
-        raise BindingError(
-            "WRONG_ARGUMENT",
-            f"strict_time cannot measure '{kind.simpleString()}'",
-            clause="strict_time",
-            found=kind.simpleString(),
-            allowed="numbers, decimals of up to 18 digits, dates, timestamps",
-        )
-    return units

@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
-from sparkcep.errors import BindingError, PlanError, Span
+from sparkcep.errors import BindingError, Span
 from sparkcep.logical.bound import Condition, LogicalMatch
 from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.logical.outputs import CLASSIFIER, Aggregated, Collected, Gathered, Output
@@ -34,12 +34,12 @@ from sparkcep.spark.slot_columns import in_units
 from sparkcep.spark.source import Source
 from sparkcep.spark.types import (
     analysed,
+    check_classes,
     escorted,
     expression,
     needs_escort,
     quoted,
     time_units,
-    without_one_form,
 )
 from sparkcep.syntax.clause import Fragment
 
@@ -144,7 +144,8 @@ class Preparation:
         decided = orders[0].name if self._tells_decisions() else None
         passed = self._passed(keys, orders)
         kinds = {field.name: field.dataType for field in frame.schema.fields}
-        self._check_classes(kinds)
+        if self.events is not None:
+            check_classes(self.events.keys, kinds, self.match.hidden)
         told = self._told(orders[0], kinds)
         times = [name for name in (within, decided, told) if name is not None]
         if self.source.observed is not None:
@@ -450,20 +451,6 @@ class Preparation:
         """Whether the time at which a match was decided is asked for, or orders the matches."""
         events = self.events
         return events is not None and (events.time is not None or events.ends_in_absence)
-
-    def _check_classes(self, kinds: dict[str, T.DataType]) -> None:
-        """Values of a key are told apart by their bytes, so they must have one form each."""
-        for name in self.events.keys if self.events is not None else ():
-            unclear = without_one_form(kinds[name])
-            if unclear is not None:
-                texts = {column.name: column.text for column in self.match.hidden}
-                raise PlanError(
-                    "UNSUPPORTED_TYPE",
-                    f"events cannot be told apart by values of {kinds[name].simpleString()}: {unclear}",
-                    clause=f"[{texts.get(name, name)}]",
-                    found=kinds[name].simpleString(),
-                    hint="write what is to be equal as text, a number or a time: [lower(name)]",
-                )
 
     def _passed(self, keys: tuple[str, ...], orders: tuple[OrderColumn, ...]) -> tuple[str, ...]:
         if self.match.rows_per_match == "one":

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import datetime as dt
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import types as T  # noqa: N812
 
+from sparkcep.engine.matches import Int64s
 from sparkcep.engine.slot_arrays import Computed
 from sparkcep.errors import BindingError
 from sparkcep.logical.types import decimal_digits, is_day_time
 
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _SIMPLE: dict[str, T.DataType] = {
     "void": T.NullType(), "boolean": T.BooleanType(), "tinyint": T.ByteType(), "smallint": T.ShortType(),
     "int": T.IntegerType(), "bigint": T.LongType(), "float": T.FloatType(), "double": T.DoubleType(),
@@ -34,6 +38,17 @@ def spark_type(name: str) -> T.DataType:
     if digits is not None:
         return T.DecimalType(*digits)
     return T.DayTimeIntervalType() if is_day_time(name) else _SIMPLE[name]
+
+
+def without_collation(kind: T.DataType) -> T.DataType:
+    """Return a type whose texts are plain ones, wherever they stand."""
+    if isinstance(kind, T.StringType):
+        return T.StringType()
+    if isinstance(kind, T.ArrayType):
+        return T.ArrayType(without_collation(kind.elementType))
+    if isinstance(kind, T.StructType):
+        return T.StructType([T.StructField(field.name, without_collation(field.dataType)) for field in kind.fields])
+    return kind
 
 
 def arrow_type(kind: T.DataType, name: str) -> pa.DataType:
@@ -62,19 +77,61 @@ def arrow_type(kind: T.DataType, name: str) -> pa.DataType:
     return found
 
 
-def columns_of(rows: Sequence[Sequence[Any]], kinds: Sequence[T.DataType]) -> list[pa.Array]:
-    """Return rows of Python values as Arrow columns."""
-    columns: Iterable[Sequence[Any]] = zip(*rows, strict=True) if rows else ([] for _ in kinds)
-    return [_column(values, kind) for values, kind in zip(columns, kinds, strict=True)]
+def columns_of(
+    columns: Sequence[Sequence[Any]], kinds: Sequence[T.DataType], *, as_numbers: bool = False
+) -> list[pa.Array]:
+    """Return columns of Python values as Arrow columns.
+
+    Parameters
+    ----------
+    as_numbers
+        Whether timestamps come as microseconds and dates as days, see `sent_as_number`.
+    """
+    return [_column(values, kind, as_numbers) for values, kind in zip(columns, kinds, strict=True)]
 
 
-def _column(values: Sequence[Any], kind: T.DataType) -> pa.Array:
+def _column(values: Sequence[Any], kind: T.DataType, as_numbers: bool) -> pa.Array:
     wanted = arrow_type(kind, "")
-    inward = _inward(kind)
+    if as_numbers and isinstance(kind, T.TimestampType | T.DateType):
+        return pa.array(values, pa.int64() if isinstance(kind, T.TimestampType) else pa.int32()).cast(wanted)
     if isinstance(kind, T.TimestampType):
         whole = [None if value is None else kind.toInternal(value) for value in values]
         return pa.array(whole, pa.int64()).cast(wanted)
+    inward = _inward(kind)
     return pa.array(values if inward is None else [inward(value) for value in values], wanted)
+
+
+def python_values(column: pa.Array) -> list[Any]:
+    """Return a column's values as a row table function hands them to Spark."""
+    if not pa.types.is_timestamp(column.type) or column.type.tz is None:
+        return column.to_pylist()  # type: ignore[no-any-return]
+    micros = column.view(pa.int64()).to_pylist()
+    return [None if value is None else _EPOCH + dt.timedelta(microseconds=value) for value in micros]
+
+
+def sent_as_number(text: str, kind: T.DataType | None) -> str:
+    """Return the text of what Spark shall send of an expression: numbers cost less than times, and lose nothing."""
+    if isinstance(kind, T.TimestampType):
+        return f"unix_micros({text})"
+    return f"unix_date({text})" if isinstance(kind, T.DateType) else text
+
+
+def group_starts_of(columns: Sequence[pa.Array]) -> Int64s:
+    """Return the rows at which a value differs from the one before: int64[g], the first one is 0.
+
+    NULL is equal to NULL. The columns are equally long and not empty; without any, all rows are one group.
+    """
+    if not columns:
+        return np.zeros(1, np.int64)
+    differs = np.zeros(len(columns[0]), np.bool_)
+    differs[0] = True
+    for column in columns:
+        here, before = column.slice(1), column.slice(0, len(column) - 1)
+        unequal = pc.not_equal(here, before)
+        if column.null_count:
+            unequal = pc.coalesce(unequal, pc.xor(pc.is_null(here), pc.is_null(before)))
+        differs[1:] |= np.asarray(unequal)
+    return np.flatnonzero(differs).astype(np.int64)
 
 
 def _inward(kind: T.DataType) -> Callable[[Any], Any] | None:
@@ -92,10 +149,7 @@ def _inward(kind: T.DataType) -> Callable[[Any], Any] | None:
 
 
 def _aware(kind: T.TimestampType, value: Any) -> Any:
-    import datetime as dt  # here: only for timestamps inside of arrays and structs
-
-    micros = kind.toInternal(value)
-    return dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc) + dt.timedelta(microseconds=micros)
+    return _EPOCH + dt.timedelta(microseconds=kind.toInternal(value))
 
 
 def typed_array(found: Computed, kind: T.DataType) -> pa.Array:
@@ -112,7 +166,9 @@ def typed_array(found: Computed, kind: T.DataType) -> pa.Array:
     if pa.types.is_decimal(wanted):
         return _decimals(values, nulls, wanted)
     array = pa.array(values, mask=nulls)
-    return array.cast(pa.int32()).cast(wanted) if pa.types.is_date(wanted) else array.cast(wanted)
+    if pa.types.is_date(wanted):
+        return array.cast(pa.int32()).cast(wanted)
+    return array if array.type == wanted else array.cast(wanted)
 
 
 def _decimals(values: Any, nulls: Any, kind: pa.DataType) -> pa.Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import TypeVar
@@ -14,7 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from sparkcep.engine.events import TimeUnits
-from sparkcep.errors import BindingError, Span, did_you_mean
+from sparkcep.errors import BindingError, PlanError, Span, did_you_mean
+from sparkcep.logical.bound import HiddenColumn
 from sparkcep.logical.hidden import HiddenColumns
 from sparkcep.logical.types import decimal_digits, is_integral
 from sparkcep.spark.quiet import query_errors_unlogged
@@ -234,3 +235,33 @@ def without_one_form(kind: T.DataType) -> str | None:
     if isinstance(kind, T.MapType | T.VariantType | T.CalendarIntervalType | T.UserDefinedType):
         return "Spark does not compare them"
     return None
+
+
+def check_classes(keys: Iterable[str], kinds: Mapping[str, T.DataType], hidden: Iterable[HiddenColumn]) -> None:
+    """Refuse ``[key]`` tests whose equal values may look different: they are told apart by their bytes.
+
+    Parameters
+    ----------
+    keys
+        The columns of the tests.
+    kinds
+        Types of columns.
+    hidden
+        Hidden columns, for what the user wrote.
+
+    Raises
+    ------
+    PlanError
+        UNSUPPORTED_TYPE.
+    """
+    texts = {column.name: column.text for column in hidden}
+    for name in keys:
+        unclear = without_one_form(kinds[name])
+        if unclear is not None:
+            raise PlanError(
+                "UNSUPPORTED_TYPE",
+                f"events cannot be told apart by values of {kinds[name].simpleString()}: {unclear}",
+                clause=f"[{texts.get(name, name)}]",
+                found=kinds[name].simpleString(),
+                hint="write what is to be equal as text, a number or a time: [lower(name)]",
+            )

@@ -12,11 +12,13 @@ import pytest
 from pyspark.sql import types as T
 from pyspark.sql.udtf import AnalyzeArgument
 
-from sparkcep.engine.slot_arrays import computed
 from sparkcep.errors import BindingError, SparkcepError, SparkcepWarning
 from sparkcep.logical.row_types import RowTypes
-from sparkcep.spark.table_function import MatchPattern
-from sparkcep.spark.table_types import arrow_type, spark_type, typed_array
+from sparkcep.spark.arguments import Arguments
+from sparkcep.spark.table_function import MatchPattern, RegisteredBatches
+from sparkcep.spark.table_match import RowExpressions
+from sparkcep.spark.table_plan import planned_table
+from sparkcep.spark.table_types import spark_type
 
 BIG = 2**63 - 1
 COLUMNS: dict[str, tuple[str, pa.Array]] = {
@@ -66,11 +68,9 @@ def test_expressions_of_one_row(text: str, kind: str, values: list[Any]) -> None
     types = RowTypes({name: spark for name, (spark, _) in COLUMNS.items()})
     expression = types.expression(text, "MEASURES")
     assert expression.spark_type == kind
-    assert expression.slots is not None
-    columns = [(COLUMNS[read.column][1], read.cast) for read, _ in expression.reads]
-    operands = [column if cast is None else column.cast(arrow_type(spark_type(cast), "")) for column, cast in columns]
-    found = computed(expression.slots, operands, [kind for _, kind in expression.reads], 4)
-    assert typed_array(found, spark_type(kind)).to_pylist() == values
+    columns = {name: array for name, (_, array) in COLUMNS.items()}
+    (found,) = RowExpressions([(expression, spark_type(kind))]).arrays(columns)
+    assert found.to_pylist() == values
 
 
 def test_types_by_rules() -> None:
@@ -111,27 +111,90 @@ def test_rows_of_a_partition_are_matched() -> None:
         pattern="S DOWN+", partition_by="upper(k) = 'A' AS key, d", order_by="t DESC NULLS LAST, v",
         define={"DOWN": "v < PREV(v) AND k RLIKE 'a'"}, measures={"n": "COUNT(*)", "fall": "FIRST(v) - LAST(v)"},
     )  # fmt: skip
-    assert [column.name for column in found.partitionBy] == [
-        "upper(k) = 'A'", "CAST(CASE WHEN (d) = 0 THEN 0 ELSE (d) END AS STRING)",
-    ]  # fmt: skip
+    groups = ["upper(k) = 'A'", "CAST(CASE WHEN (d) = 0 THEN 0 ELSE (d) END AS STRING)"]
+    assert [column.name for column in found.partitionBy] == [f"pmod(hash({', '.join(groups)}), 1024)"]
     assert [(order.name, order.ascending, order.overrideNullsFirst) for order in found.orderBy] == [
-        ("t", False, False), ("v", True, True),
+        *((group, True, None) for group in groups), ("t", False, False), ("v", True, True),
     ]  # fmt: skip
     assert found.schema.names == ["key", "d", "fall", "n"]
     selected = {column.alias or column.name: column.name for column in found.select}
     assert "RLIKE 'a'" in selected["__cep_k0"]
-    assert list(selected) == ["key", "`d`", "`v`", "__cep_k0"]  # what else a row holds, Spark has added
+    # What else a row holds, Spark has added.
+    assert list(selected) == ["key", "`d`", "__cep_g1", "`v`", "__cep_k0"]
     function = MatchPattern(found)
     bit = 4
-    for v, mask in [(5, bit), (3, bit), (2, bit), (1, 0), (7, bit)]:
-        function.eval(T.Row(late=None, v=v, key=True, d=0.5, __cep_k0=mask))
+    for group, v, mask in [("0.5", 5, bit), ("0.5", 3, bit), ("0.5", 2, bit), ("0.5", 1, 0), ("NaN", 0, bit)]:
+        function.eval(T.Row(late=None, v=v, key=True, d=float(group), __cep_g1=group, __cep_k0=mask))
     assert list(function.terminate()) == [(True, 0.5, 3, 3)]
     assert list(MatchPattern(found).terminate()) == []
 
 
+def test_events_of_a_partition_are_matched() -> None:
+    pattern = "SEQ(A a, B+ b[]) WHERE b.v > a.v WITHIN 5"
+    found = analyze(pattern=pattern, partition_by="k", order_by="t", type_column="k")
+    event = "struct<k:string,t:int,v:int,d:double>"
+    assert [(field.name, field.dataType.simpleString()) for field in found.schema] == [
+        ("k", "string"), ("match_number", "bigint"), ("match_start", "int"), ("match_end", "int"),
+        ("match_time", "int"), ("a", event), ("b", f"array<{event}>"),
+    ]  # fmt: skip
+    names = [column.alias or column.name.strip("`") for column in found.select]
+    function = MatchPattern(found)
+    a, b = (2, 4)
+    for k, t, v, mask in [("x", 1, 1, a), ("x", 2, 0, b), ("x", 3, 2, b), ("x", 7, 9, b), ("y", 8, 9, b)]:
+        function.eval(T.Row(**{name: {"k": k, "t": t, "v": v, "d": 0.5}.get(name, mask) for name in names}))
+    rows = {t: {"k": "x", "t": t, "v": v, "d": 0.5} for t, v in [(1, 1), (3, 2)]}
+    assert function.terminate() == [("x", 1, 1, 3, 3, rows[1], [rows[3]])]
+
+
+def test_returned_values_of_events() -> None:
+    pattern = "SEQ(A a, B? b[]) WITHIN 5 RETURN a.v + 1 AS next, ARRAY_AGG(b.d) AS all, COALESCE(b[1].k, 'none') AS k2"
+    for more, columns in [
+        ({}, {"next": "int", "all": "array<double>", "k2": "string"}),
+        ({"timeouts": True}, {"next": "int", "all": "array<double>", "k2": "string", "match_status": "string",
+                              "waiting_for": "string", "deadline": "int"}),
+    ]:  # fmt: skip
+        found = analyze(pattern=pattern, order_by="t", type_column="k", **more)
+        assert {field.name: field.dataType.simpleString() for field in found.schema} == columns
+    counted = analyze(pattern="SEQ(A a, B b)", partition_by="k", order_by="t", type_column="k", matches="count")
+    assert counted.schema.simpleString() == "struct<k:string,match_count:decimal(38,0)>"
+
+
+def test_slices_wait_for_the_rows_behind_them() -> None:
+    """Rows of many partitions in one batch are matched together, whatever the batches are."""
+    match = planned_table(SCHEMA, Arguments(WHOLE), selects=False).match
+    rows = [(f"{key}", t, v, 0.5) for key in range(40) for t, v in enumerate([5, 3, 2, 4])]
+    table = pa.table([list(column) for column in zip(*rows, strict=True)], ["k", "t", "v", "d"])
+    table = table.cast(pa.schema([("k", "string"), ("t", "int32"), ("v", "int32"), ("d", "double")]))
+    for size in (160, 50, 7):
+        function = type("falls", (RegisteredBatches,), {"match": match})
+        found, calls, last, instance = [], 0, None, function()
+        for batch in table.to_batches(size):
+            for start in range(batch.num_rows):
+                key = batch["k"][start].as_py()
+                if key != last and last is not None:
+                    answers = list(instance.terminate())
+                    calls += bool(answers)
+                    found += [row for answer in answers for row in answer.to_pylist()]
+                    instance = function()
+                last = key
+                instance.eval(batch.slice(start, 1))
+        found += [row for answer in instance.terminate() for row in answer.to_pylist()]
+        instance.cleanup()
+        assert found == [{"k": f"{key}", "n": 3} for key in range(40)]
+        assert calls <= 40 * 4 / size * 5
+    waiting = function()
+    waiting.eval(table.to_batches()[0].slice(0, 4))
+    list(waiting.terminate())
+    with pytest.raises(RuntimeError, match="not its last one"):
+        waiting.cleanup()
+
+
+WHOLE = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES COUNT(*) AS n
+    PATTERN (S DOWN+) DEFINE DOWN AS v < PREV(v) AND NEXT(k) IS NOT NULL)"""
+
 FAULTS: list[tuple[str, dict[str, Any]]] = [
     ("NEEDS_SPARK", {"measures": {"n": "upper(LAST(k))"}}),
-    ("NEEDS_SPARK", {"measures": {"n": "array_agg(v)"}}),
+    ("NEEDS_SPARK", {"measures": {"n": "collect_set(v)"}}),
     ("NEEDS_SPARK", {"define": {"A": "abs(PREV(v)) > sqrt(v)"}}),
     ("UNRESOLVED_COLUMN", {"define": {"A": "vv > 1"}}),
     ("UNKNOWN_ARGUMENT", {"bogus": 1}),
@@ -140,7 +203,18 @@ FAULTS: list[tuple[str, dict[str, Any]]] = [
     ("NO_RESULT", {"measures": None}),
     ("NEEDS_SPARK", {"null_order_value": "drop"}),
     ("WRONG_LANGUAGE", {"strategy": "strict"}),
-    ("UNSUPPORTED_PATTERN", {"pattern": "SEQ(A a, B b)"}),
+    *(
+        (code, {"pattern": "SEQ(A a, B b)", "type_column": "k", "measures": None, **more})
+        for code, more in [
+            ("MISSING_ORDER", {"order_by": None}),
+            ("MISSING_ORDER", {"order_by": None, "measures": {"n": "a.v"}, "within": 3}),
+            ("NEEDS_SPARK", {"matches": "graph"}),
+            ("NEEDS_SPARK", {"null_order_value": "drop"}),
+            ("UNSUPPORTED_CONDITION", {"pattern": "SEQ(A a, B b) WHERE levenshtein(a.k, b.k) < 2"}),
+            ("NEEDS_SPARK", {"pattern": "SEQ(A a, B b) WHERE [upper(k)]"}),
+            ("WRONG_WITHIN", {"order_by": "t DESC", "within": 3}),
+        ]
+    ),
 ]
 
 
@@ -160,7 +234,7 @@ def test_keys_that_may_look_different() -> None:
         analyze(words, pattern="A", partition_by="k", order_by="t")
     cased = T.StructType([T.StructField("k", T.StringType("UTF8_LCASE")), T.StructField("t", T.IntegerType())])
     found = analyze(cased, pattern="A", partition_by="k", order_by="t")
-    assert found.partitionBy[0].name == "collate(lower(k), 'UTF8_BINARY')"
+    assert found.orderBy[0].name == "collate(lower(k), 'UTF8_BINARY')"
     months = T.StructType([T.StructField("m", T.YearMonthIntervalType()), T.StructField("t", T.IntegerType())])
     with pytest.raises(BindingError, match="UNSUPPORTED_TYPE"):
         analyze(months, pattern="A", order_by="t", rows_per_match="all")
