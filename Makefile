@@ -5,9 +5,10 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 COMPILING := tests/spark/test_event_batch.py tests/engine/test_backtrack.py tests/engine/test_sweep.py \
 	tests/engine/test_measures.py tests/engine/test_ordered.py
+CONNECT := tests/connect/test_public_calls.py
 RUN := PYSPARK_PYTHON=$(abspath $(BIN)/python) $(BIN)/
 
-.PHONY: demo test check pytest bench golden docs clean
+.PHONY: demo test check pytest test-connect test-matrix bench golden docs clean
 
 demo: $(INSTALLED)
 	$(RUN)sparkcep demo --output out/late_departures.html --output out/late_departures.png
@@ -23,6 +24,16 @@ check: $(INSTALLED)
 pytest: $(INSTALLED)
 	$(RUN)python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(COMPILING)
 	$(RUN)python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(RUN)python -m pytest $(CONNECT)
+
+# Bodies of tests/spark on Spark Connect: sessions of both kinds cannot share a process.
+test-connect: $(INSTALLED)
+	$(RUN)python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/connect
+
+# PySpark 4.0, 4.1 and 4.3 with the lowest and newest of the rest; MATRIX=4.0-lowest chooses one.
+test-matrix:
+	@sh scripts/check_machine.sh $(PYTHON)
+	$(PYTHON) scripts/test_matrix.py
 
 bench: $(INSTALLED)
 	$(RUN)python -m benchmarks
@@ -36,7 +47,7 @@ docs: $(INSTALLED)
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) out site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .matrix out site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(INSTALLED): pyproject.toml scripts/check_machine.sh
 	@sh scripts/check_machine.sh $(PYTHON)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -49,13 +49,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: ranks.get(item.path.stem, len(ranks)))
 
 
+def use_this_python() -> dict[str, str]:
+    """Let Spark run this interpreter, which sees the tests, in UTC; return the variables that say so."""
+    given = {
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
+        "TZ": "UTC",
+    }
+    os.environ.update(given)
+    time.tzset()
+    return given
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """Start Spark when the first test asks for it; workers run this interpreter and see the tests."""
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    os.environ["TZ"] = "UTC"
-    time.tzset()
+    """Start Spark when the first test asks for it; tests/connect has another one."""
+    use_this_python()
     folder = tmp_path_factory.mktemp("spark")
     builder = SparkSession.builder.master("local[2]").appName("sparkcep tests")
     for name, value in SETTINGS.items():
@@ -65,6 +75,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def jobs_begun(spark: SparkSession) -> Callable[[], int]:
+    """Return what tells how many jobs Spark has begun so far."""
+    scheduler = spark.sparkContext._jsc.sc().dagScheduler()
+    return lambda: int(scheduler.numTotalJobs())
 
 
 @pytest.fixture

@@ -56,16 +56,20 @@ class SparkTypes:
         hidden = self._hidden
         if hidden is None or not any(hidden.prefix in text for text in texts):
             return self._frame
-        frame = self._frame
+        frame, visible = self._frame, self._frame.columns
         for column in hidden.computed.values():
             computed = expression(column.text, column.clause, frame)
-            frame = analysed(
-                partial(frame.withColumn, column.name, computed), column.text, column.clause, frame.columns
-            )
+            frame = analysed(partial(_added, frame, column.name, computed), column.text, column.clause, visible)
         return frame.select("*", *(F.col(quoted(step.column)).alias(step.name) for step in hidden.neighbours.values()))
 
     def _type(self, frame: DataFrame, text: str, clause: str) -> str:
         return type_text(analysed(lambda: frame.select(F.expr(text)).schema, text, clause, frame.columns)[0].dataType)
+
+
+def _added(frame: DataFrame, name: str, column: Column) -> DataFrame:
+    found = frame.withColumn(name, column)
+    _ = found.schema  # on Connect nothing is analysed before somebody asks
+    return found
 
 
 def type_text(kind: T.DataType) -> str:

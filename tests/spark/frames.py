@@ -1,9 +1,10 @@
-"""What tests with Spark share: small DataFrames of literals, and plans made in other threads than the test's."""
+"""What tests with Spark share: small DataFrames of literals, plans as text, plans made in other threads."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from typing import Any
 from unittest.mock import patch
 
@@ -27,6 +28,14 @@ def _literal(value: Any, kind: str) -> str:
         return f"CAST(NULL AS {kind})"
     text = str(value).replace("\\", "\\\\").replace("'", "\\'")
     return f"CAST('{text}' AS {kind})"
+
+
+def physical_plan(frame: DataFrame) -> str:
+    """Return what ``explain`` prints, on every kind of session."""
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        frame.explain()
+    return printed.getvalue()
 
 
 @contextmanager

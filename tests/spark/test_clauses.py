@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -91,24 +91,18 @@ def test_pattern_variable_hides_a_column(spark: SparkSession) -> None:
     assert found(rows.match_pattern("B+", partition_by="k", order_by="t", measures={"x": "LAST(a.t)"})) == [("k", -2)]
 
 
-def test_building_runs_no_spark_job(spark: SparkSession, prices: DataFrame) -> None:
-    tracker = spark.sparkContext.statusTracker()
-    group = f"building {uuid.uuid4()}"
-    spark.sparkContext.setJobGroup(group, "no job may run here")
-    try:
-        for rows_per_match in ("one", "all with unmatched"):
-            prices.match_pattern(
-                "S DOWN+ UP+", partition_by="k", order_by="t", rows_per_match=rows_per_match, within=10,
-                define={"DOWN": "v < LAST(v, 1)", "UP": "v > PREV(v) AND SUM(UP.v) < 100"},
-                measures={"n": "COUNT(*)", "p": "percentile(v, 0.5)", "l": "listagg(k)", "c": "CLASSIFIER()"},
-            ).explain()  # fmt: skip
-        sparkcep.plan(prices, "A B", partition_by="k", order_by="t").explain()
-        jobs = tracker.getJobIdsForGroup(group)
-        assert list(jobs) == []
-        prices.match_pattern("A", partition_by="k", order_by="t").collect()
-        assert list(tracker.getJobIdsForGroup(group)) != []
-    finally:
-        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+def test_building_runs_no_spark_job(prices: DataFrame, jobs_begun: Callable[[], int]) -> None:
+    before = jobs_begun()
+    for rows_per_match in ("one", "all with unmatched"):
+        prices.match_pattern(
+            "S DOWN+ UP+", partition_by="k", order_by="t", rows_per_match=rows_per_match, within=10,
+            define={"DOWN": "v < LAST(v, 1)", "UP": "v > PREV(v) AND SUM(UP.v) < 100"},
+            measures={"n": "COUNT(*)", "p": "percentile(v, 0.5)", "l": "listagg(k)", "c": "CLASSIFIER()"},
+        ).explain()  # fmt: skip
+    sparkcep.plan(prices, "A B", partition_by="k", order_by="t").explain()
+    assert jobs_begun() == before
+    prices.match_pattern("S DOWN+", partition_by="k", order_by="t", define={"DOWN": "v < PREV(v)"}).collect()
+    assert jobs_begun() > before
 
 
 def test_rule_breaking_is_a_binding_error(prices: DataFrame) -> None:

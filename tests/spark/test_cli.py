@@ -175,6 +175,7 @@ def test_the_demonstration(spark: SparkSession, tmp_path: Path, capsys: pytest.C
     assert main(["demo", "--output", "chains.doc"]) == 2
 
 
+@pytest.mark.classic_only(reason="starts a Spark of its own")
 def test_as_a_process_of_its_own(prices: Path, tmp_path: Path) -> None:
     query = tmp_path / "query.sql"
     query.write_text(f"SELECT * FROM prices {CLAUSE} AS m ORDER BY k", encoding="utf-8")

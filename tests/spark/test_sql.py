@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -249,9 +249,7 @@ def test_options_reach_every_clause(spark: SparkSession) -> None:
     assert sorted(map(tuple, found.collect()), key=repr) == ALL
 
 
-def test_running_a_statement_runs_no_job(spark: SparkSession) -> None:
-    group = f"statement {uuid.uuid4()}"
-    spark.sparkContext.setJobGroup(group, "no job may run here")
+def test_running_a_statement_runs_no_job(spark: SparkSession, jobs_begun: Callable[[], int]) -> None:
+    before = jobs_begun()
     sparkcep.sql(spark, f"SELECT * FROM ticks {FALL} a JOIN names USING (k)")
-    assert list(spark.sparkContext.statusTracker().getJobIdsForGroup(group)) == []
-    spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+    assert jobs_begun() == before

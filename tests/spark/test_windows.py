@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 import sparkcep
 from sparkcep.errors import PlanError
 from tests.property.comparison import compare
+from tests.spark.frames import physical_plan
 
 EVENTS = """
     SELECT 'k' || (id % 7) AS k, id AS i,
@@ -67,10 +68,6 @@ def planned(events: DataFrame, name: str, pattern: str, **arguments: Any) -> Dat
     return sparkcep.plan(events, pattern, **given, options=sparkcep.Options(plan=name)).dataframe()  # type: ignore[arg-type]
 
 
-def physical(frame: DataFrame) -> str:
-    return frame._jdf.queryExecution().executedPlan().toString()  # type: ignore[no-any-return]
-
-
 def test_no_python_one_exchange_one_sort(events: DataFrame) -> None:
     measures = {"began": "A.ts", "n": "MATCH_NUMBER()"}
     for define, pattern in ((FUNNEL, "A B C"), ({"B": "x > PREV(x)"}, "A B"), (DEPENDENT, "A B C")):
@@ -79,12 +76,12 @@ def test_no_python_one_exchange_one_sort(events: DataFrame) -> None:
             events, pattern, partition_by="k", order_by="i", define=define, measures=measures, after_match=skip
         )
         assert plan.compiled.decision.chosen.name == "window"
-        told = physical(plan.dataframe())
+        told = physical_plan(plan.dataframe())
         assert "Python" not in told
         assert "MapInArrow" not in told
         assert told.count("Sort [") == 1
         assert told.count("Exchange hashpartitioning(k") == 1
-    assert "MapInArrow" in physical(planned(events, "sweep", "A B C", define=FUNNEL, measures=measures))
+    assert "MapInArrow" in physical_plan(planned(events, "sweep", "A B C", define=FUNNEL, measures=measures))
 
 
 @pytest.mark.parametrize(
