@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
@@ -31,16 +32,15 @@ _DROPPED: WeakKeyDictionary[Observation, Observation] = WeakKeyDictionary()
 """The observation of rows that were dropped, by that of the match."""
 
 
-def read_observation(observation: str | Observation) -> Counters:
-    """Read what ``observe=`` counted, and warn about ties.
-
-    On classic Spark this waits until the first job over the matches has ended, as `pyspark.sql.Observation.get` does.
-    Later jobs change nothing.
+def read_observation(observation: str | Observation, *, timeout: float = 60.0) -> Counters:
+    """Read what ``observe=`` counted in the first job over the matches, and warn about ties.
 
     Parameters
     ----------
     observation
         What was given as ``observe=``. Of several matches with one name, that whose DataFrame was built last.
+    timeout
+        Seconds to wait, on classic sessions, until that job has ended and Spark has told the counters.
 
     Returns
     -------
@@ -50,8 +50,9 @@ def read_observation(observation: str | Observation) -> Counters:
     Raises
     ------
     BindingError
-        UNKNOWN_OBSERVATION: no match of this Python process was built with that name. NOTHING_OBSERVED: no job
-        has run over the matches, or Spark found out that they are not needed for its result.
+        UNKNOWN_OBSERVATION: no match of this Python process was built with that name. NOTHING_OBSERVED: no job has
+        run over the matches yet, or it had no need to read them, or it read them where Spark tells nothing:
+        through a view of the caller, or in a sub-query that is an expression.
 
     Warns
     -----
@@ -74,18 +75,18 @@ def read_observation(observation: str | Observation) -> Counters:
             allowed=_BY_NAME or "none so far",
             hint=did_you_mean(str(observation), _BY_NAME),
         )
-    metrics = _found_in(found)
+    metrics = _found_in(found, timeout)
     if "plan" not in metrics:
         raise BindingError(
             "NOTHING_OBSERVED",
             "nothing was observed of a match",
             clause="read_observation",
             found=str(metrics or "no metrics"),
-            hint="pass it as observe= to match_pattern, and run a job over all matches: write them, or count them",
+            hint="pass it as observe= to match_pattern, and run a job over the DataFrame that it returns",
         )
     dropped = _DROPPED.get(found)
     if dropped is not None:
-        metrics.update(_found_in(dropped))
+        metrics.update(_found_in(dropped, timeout))
     counters = Counters.of(metrics)
     if counters.ties:
         warn(
@@ -96,15 +97,26 @@ def read_observation(observation: str | Observation) -> Counters:
     return counters
 
 
-def _found_in(observation: Observation) -> dict[str, Any]:
-    """Return the metrics of an observation, none where Spark found out that it need not read what is observed."""
-    try:
-        return dict(observation.get)
-    except Exception as error:
-        # Classic PySpark fails to read metrics that are not there, by an assertion of its Java side.
-        if type(error).__name__ != "Py4JJavaError":
-            raise
-        return {}
+def _found_in(observation: Observation, timeout: float) -> dict[str, Any]:
+    """Return the metrics of an observation, none where Spark has not told any."""
+    found: dict[str, Any] = {}
+    raised: list[Exception] = []
+
+    def read() -> None:
+        try:
+            found.update(observation.get)
+        except Exception as error:
+            # Classic PySpark fails to read metrics that are not there, by an assertion of its Java side.
+            if type(error).__name__ != "Py4JJavaError":
+                raised.append(error)
+
+    # A classic Observation waits without end, so somebody else must.
+    reader = Thread(target=read, daemon=True)
+    reader.start()
+    reader.join(timeout)
+    if raised:
+        raise raised[0]
+    return found
 
 
 def counters_of(observed: str | Observation | Counters | None) -> Counters | None:

@@ -11,7 +11,7 @@ from sparkcep.logical.binder import bind
 from sparkcep.planning.counters import Counters
 from sparkcep.planning.plans import Options
 from sparkcep.spark.matching import Compiled, compiled, matched_frame
-from sparkcep.spark.observation import counters_of
+from sparkcep.spark.observation import Observed, counters_of
 from sparkcep.spark.quiet import query_errors_unlogged
 from sparkcep.spark.settings import settings_that_matter
 from sparkcep.spark.source import Source
@@ -48,6 +48,11 @@ class MatchPlan:
         self.compiled: Compiled = compiled(
             self.match, options, lambda name: types.types([quoted(name)], clause="MEASURES")[0]
         )
+
+    @property
+    def observed(self) -> Observed | None:
+        """What is observed of the match."""
+        return self._source.observed
 
     def dataframe(self) -> DataFrame:
         """Return the DataFrame of matches; runs no job."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
 
-from sparkcep.errors import BindingError, PatternSyntaxError, Span, did_you_mean
+from sparkcep.errors import BindingError, PatternSyntaxError, PlanError, Span, did_you_mean
 from sparkcep.planning.plans import Options
 from sparkcep.private_pyspark import column_text
 from sparkcep.spark.arguments import Arguments
@@ -100,14 +100,26 @@ def run_statement(
         return run(text, given.args)  # Spark says what it takes
     parameters, observations = given.parameters(), _observations(observe)
 
+    observed: list[Observed] = []
+
     def serve(occurrence: Occurrence) -> str:
         plan = _plan(spark, text, occurrence, options, given, parameters, observations)
+        observed.extend([plan.observed] if plan.observed is not None else [])
         return _view(plan.dataframe(), occurrence.shared)
 
     rewritten = rewrite(text, serve, parameters)
     if rewritten == text:
         return run(text, given.args, **given.fields)
-    return run(rewritten, given.named(rewritten))
+    if observed and type(spark).__module__.startswith("pyspark.sql.connect"):
+        raise PlanError(
+            "UNSUPPORTED_OBSERVATION",
+            "Connect does not tell observations of what a SQL statement reads",
+            clause="observe",
+            hint="use DataFrame.match_pattern, which can be observed on Connect too",
+        )
+    result = run(rewritten, given.named(rewritten))
+    # Spark looks for observations in the plan it is asked to run, where a statement has names of views only.
+    return result.select("*") if observed and result.columns else result
 
 
 def statement_plans(spark: SparkSession, text: str, options: Options) -> list[MatchPlan | EventPlan]:
