@@ -89,5 +89,7 @@ def planned_table(schema: T.StructType, arguments: Arguments, *, selects: bool) 
             clause="order_by",
             allowed="order_by => 'ts'",
         )
+    if arguments.observe is not None:
+        raise refused("observe", "observe", "sparkcep.sql(…, observe='name') or DataFrame.match_pattern")
     planner = EventPatternPlanner if is_event_pattern(arguments.pattern) else RowPatternPlanner
     return planner(schema, arguments, selects=selects, ordered=ordered).plan()

@@ -145,3 +145,8 @@ def test_what_cannot_be_read_or_observed(spark: SparkSession, frame: DataFrame) 
         sparkcep.read_observation("waiting", timeout=0.1)
     with pytest.raises(PatternSyntaxError, match="observe names an observation, or is one"):
         frame.match_pattern("A B", order_by="ts", observe=7)
+
+
+def test_table_functions_refuse_what_they_cannot_tell(spark: SparkSession) -> None:
+    with pytest.raises(BindingError, match="a table function cannot serve observe"):
+        sparkcep.register_pattern(spark, "observed_pattern", "A B", "k INT, v INT", observe="name")
