@@ -21,6 +21,7 @@ from benchmarks import (
     races,
     spark_plans,
     starting,
+    table_functions,
 )
 from benchmarks.jobs import Scale
 from benchmarks.report import Result, publish, write_tables
@@ -49,7 +50,7 @@ BENCHMARKS = {
     "any_order_windows": Benchmark(any_order.any_order_windows, 1_000_000),
     "any_order_output": Benchmark(any_order.any_order_output, 100_000),
     "spark_windows": Benchmark(spark_plans.spark_windows, 1_000_000),
-    "spark_output": Benchmark(spark_plans.spark_output, 2_000_000),
+    "spark_output": Benchmark(spark_plans.spark_output, 1_600_000),
     "lazy": Benchmark(any_order.lazy, 23_000),
     "compressed": Benchmark(compressed.compressed, compressed.LOOPS + 2),
     "runs": Benchmark(events.runs, 2_000_000),
@@ -65,6 +66,8 @@ BENCHMARKS = {
     "calibrate": Benchmark(calibration.calibrate, 60),
     "slices": Benchmark(plans.slices, 20_000_000),
     "start": Benchmark(starting.first_query, 100_000),
+    "table_functions": Benchmark(table_functions.table_functions, 1_000_000),
+    "enabled": Benchmark(table_functions.enabled, 1_000),
 }
 
 

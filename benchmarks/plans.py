@@ -16,7 +16,7 @@ from benchmarks.data import FOLDER, SEED
 from benchmarks.jobs import Scale, run
 from benchmarks.race import Timing, paired_ratio, race
 from benchmarks.report import Result
-from benchmarks.session import session
+from benchmarks.session import session, stages
 
 VALUES = 100_000
 JOINED_WINDOW = 100_000
@@ -101,11 +101,7 @@ def shuffled_rows(spark: SparkSession, job: DataFrame) -> int:
 
 
 def _written_by_stage(spark: SparkSession) -> dict[int, int]:
-    context: Any = spark.sparkContext
-    nothing, no_quantiles = context._jvm.java.util.ArrayList(), context._gateway.new_array(context._jvm.double, 0)
-    listed = context._jsc.sc().statusStore().stageList(nothing, False, False, no_quantiles, nothing)
-    stages = [listed.apply(i) for i in range(listed.size())]
-    return {stage.stageId(): stage.shuffleWriteRecords() for stage in stages}
+    return {stage.stageId(): stage.shuffleWriteRecords() for stage in stages(spark)}
 
 
 def slices(scale: Scale) -> Result:

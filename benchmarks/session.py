@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -30,6 +31,7 @@ def session(*, reuse_workers: bool = True, cores: int = CORES) -> Iterator[Spark
         "spark.sql.shuffle.partitions": SHUFFLE_PARTITIONS,
         "spark.sql.adaptive.coalescePartitions.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
+        "spark.ui.retainedStages": 100_000,  # task_seconds adds them all up
         "spark.python.worker.reuse": str(reuse_workers).lower(),
     }
     for name, value in settings.items():
@@ -40,6 +42,20 @@ def session(*, reuse_workers: bool = True, cores: int = CORES) -> Iterator[Spark
         yield spark
     finally:
         spark.stop()
+
+
+def stages(spark: SparkSession) -> list[Any]:
+    """Return what Spark knows of the stages that it has run so far."""
+    context: Any = spark.sparkContext
+    context._jsc.sc().listenerBus().waitUntilEmpty()
+    nothing, no_quantiles = context._jvm.java.util.ArrayList(), context._gateway.new_array(context._jvm.double, 0)
+    listed = context._jsc.sc().statusStore().stageList(nothing, False, False, no_quantiles, nothing)
+    return [listed.apply(place) for place in range(listed.size())]
+
+
+def task_seconds(spark: SparkSession) -> float:
+    """Return the processor time of all tasks so far, without that of Python workers."""
+    return sum(stage.executorCpuTime() for stage in stages(spark)) / 1e9
 
 
 class WorkerMemory:

@@ -11,7 +11,12 @@ from benchmarks.event_jobs import WINDOW, planted
 from benchmarks.jobs import Scale, run
 from benchmarks.race import line_through, race
 from benchmarks.report import Result
-from benchmarks.session import session
+from benchmarks.session import session, task_seconds
+
+CROWD = 100
+"""Events that a joined output takes its pairs from: 25 matches a row, where all are wanted."""
+TEXTS = 40
+"""Measures of a row match that are texts."""
 
 
 def spark_windows(scale: Scale) -> Result:
@@ -67,15 +72,19 @@ def _flat(result: Result, name: str, jobs: Mapping[int, DataFrame], scale: Scale
 
 
 def spark_output(scale: Scale) -> Result:
-    """Measure bar 7: the same rows and pattern with a growing number of matches."""
-    title = "Cost of join and window against output size, whole jobs"
+    """Measure bar 7: the same rows and pattern with a growing number of matches, by the processor time of the tasks."""
+    title = "Cost of join and window against output size, processor time of all tasks"
     result = Result("spark_output", title, scale.settings())
     with session() as spark:
-        rows = _pairs(spark, scale.rows)
-        for plan, matched in (("join", _joined_from), ("window", _rows_from)):
+        for plan, matched, less in (("join", _joined_from, 4), ("window", _rows_from, 1)):
+            rows = _crowds(spark, scale.rows // less)
             jobs = {share: matched(rows, share) for share in range(0, 101, 10)}
             sizes = [job.count() for job in jobs.values()]
-            timings = race({str(share): lambda job=job: run(job) for share, job in jobs.items()}, repeats=scale.repeats)
+            timings = race(
+                {str(share): lambda job=job: run(job) for share, job in jobs.items()},
+                repeats=scale.repeats,
+                clock=lambda: task_seconds(spark),
+            )
             slope, fixed, fit = line_through(sizes, [timing.median for timing in timings.values()])
             for size, timing in zip(sizes, timings.values(), strict=True):
                 line = {"plan": plan, "matches": size, "seconds": timing.median}
@@ -84,10 +93,10 @@ def spark_output(scale: Scale) -> Result:
     return result
 
 
-def _pairs(spark: SparkSession, rows: int) -> DataFrame:
-    """Return an A and a B for each pair, one behind the other, and a number from 0 to 99."""
-    columns = ("id AS t", "id DIV 2 AS pair", "IF(id % 2 = 0, 'A', 'B') AS kind", "pmod(hash(id DIV 2), 100) AS v")
-    return spark.range(rows).selectExpr(*columns)
+def _crowds(spark: SparkSession, rows: int) -> DataFrame:
+    """Return crowds of neighbours, an A and a B by turns, and for each pair of them a number from 0 to 99."""
+    columns = ("id AS t", f"id DIV {CROWD} AS crowd", "IF(id % 2 = 0, 'A', 'B') AS kind")
+    return spark.range(rows).selectExpr(*columns, "pmod(hash(id DIV 2), 100) AS v")
 
 
 def _joined_from(rows: DataFrame, share: int) -> DataFrame:
@@ -95,7 +104,7 @@ def _joined_from(rows: DataFrame, share: int) -> DataFrame:
 
     return sparkcep.match_pattern(
         rows,
-        "SEQ(A a, B b) WHERE a.pair = b.pair WITHIN 10 RETURN a.t AS began, b.v AS second",
+        f"SEQ(A a, B b) WHERE a.crowd = b.crowd WITHIN {CROWD} RETURN a.t AS began, b.v AS second",
         order_by="t",
         types={"A": f"kind = 'A' AND v < {share}", "B": "kind = 'B'"},
         strategy="skip_till_any_match",
@@ -104,14 +113,16 @@ def _joined_from(rows: DataFrame, share: int) -> DataFrame:
 
 
 def _rows_from(rows: DataFrame, share: int) -> DataFrame:
+    """Find at most one match in two rows: what a match costs is made visible by many measures of it."""
     import sparkcep
 
+    texts = {f"text_{number}": f"concat_ws(' ', A.t + {number}, B.t, B.v)" for number in range(TEXTS)}
     return sparkcep.match_pattern(
-        rows.selectExpr("*", "pair % 100 AS g"),
+        rows.selectExpr("*", "crowd % 100 AS g"),
         "A B",
         partition_by="g",
         order_by="t",
         define={"A": f"kind = 'A' AND v < {share}", "B": "kind = 'B'"},
-        measures={"began": "A.t", "second": "B.v"},
+        measures={"began": "A.t", "second": "B.v", **texts},
         options=sparkcep.Options(plan="window"),
     )
