@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import Column, SparkSession
 
 # PySparkLogger is public, the names of the loggers that report failing queries are not, and there is no setting
 # that quiets them alone. A name that no longer exists makes a new logger that nobody uses.
@@ -28,6 +28,14 @@ def column_text(column: Column) -> str:
     """
     printed = _TEXT.fullmatch(repr(column))
     return printed[1] if printed else repr(column)
+
+
+def speaks_connect(session: SparkSession) -> bool:
+    """Whether a session speaks to a Connect server.
+
+    PySpark tells that about the whole process only; the name of the module has been the same since 3.4.
+    """
+    return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def under_spark_submit(environment: Mapping[str, str] = os.environ) -> bool:

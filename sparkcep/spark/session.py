@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 
 from sparkcep.errors import BindingError, PatternSyntaxError, PlanError, Span, did_you_mean
 from sparkcep.planning.plans import Options
-from sparkcep.private_pyspark import column_text
+from sparkcep.private_pyspark import column_text, speaks_connect
 from sparkcep.spark.arguments import Arguments
 from sparkcep.spark.literals import sql_literal
 from sparkcep.spark.observation import Observed
@@ -110,7 +110,7 @@ def run_statement(
     rewritten = rewrite(text, serve, parameters)
     if rewritten == text:
         return run(text, given.args, **given.fields)
-    if observed and type(spark).__module__.startswith("pyspark.sql.connect"):
+    if observed and speaks_connect(spark):
         raise PlanError(
             "UNSUPPORTED_OBSERVATION",
             "Connect does not tell observations of what a SQL statement reads",

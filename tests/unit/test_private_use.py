@@ -12,7 +12,9 @@ ALLOWED = PACKAGE / "private_pyspark.py"
 # Attributes of classic sessions that have no leading underscore, and do not exist on Connect or on serverless.
 CLASSIC_ONLY = {"sparkContext", "rdd", "toJSON", "newAPIHadoopFile"}
 NAMED_TUPLE = {"_replace", "_asdict", "_fields"}
-WORDS = re.compile(r"^_(jdf|jvm|jsparkSession|jsc|jc|jexpr|sc|session)$|PYSPARK_GATEWAY|Column<|QueryContextLogger")
+WORDS = re.compile(
+    r"^_(jdf|jvm|jsparkSession|jsc|jc|jexpr|sc|session)$|PYSPARK_GATEWAY|Column<|QueryContextLogger|sql\.connect"
+)
 
 
 def private_uses(text: str) -> Iterator[str]:
