@@ -55,5 +55,5 @@ def write_table(frame: DataFrame, path: str, *, overwrite: bool = False) -> int:
     counted = Observation()
     writer = frame.observe(counted, F.count(F.lit(1)).alias("rows")).write.format(kind)
     writer = writer.option("header", True) if kind == "csv" else writer
-    writer.mode("overwrite" if overwrite else "errorifexists").save(path)
+    writer.mode("overwrite" if overwrite else "error").save(path)
     return int(counted.get["rows"])
