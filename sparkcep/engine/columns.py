@@ -9,6 +9,7 @@ and C-contiguous, so that a kernel is compiled once.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
@@ -215,7 +216,7 @@ def _floats(array: pa.Array) -> Float64s:
     """Return fractions; a NULL may be anything."""
     if not pa.types.is_floating(array.type):
         raise TypeError(f"a column of {array.type} does not hold fractions")
-    return np.asarray(_of_type(_without_nulls(array), pa.float64()).to_numpy(zero_copy_only=False))
+    return np.asarray(_of_type(array, pa.float64()).to_numpy(zero_copy_only=False))
 
 
 def _of_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -224,7 +225,12 @@ def _of_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _without_nulls(array: pa.Array) -> pa.Array:
-    return pc.fill_null(array, pa.scalar(0, pa.int8()).cast(array.type)) if array.null_count else array
+    return pc.fill_null(array, _zero(array.type)) if array.null_count else array
+
+
+@functools.cache
+def _zero(kind: pa.DataType) -> pa.Scalar:
+    return pa.scalar(0, pa.int8()).cast(kind)
 
 
 def _unscaled(array: pa.Array) -> Int64s:

@@ -17,11 +17,11 @@ from sparkcep.logical.hidden import HiddenColumns
 from sparkcep.logical.lowering import Lowering
 from sparkcep.logical.slots import BIGINT, ConstantValue, Read, SlotExpression, SlotType
 from sparkcep.logical.spans import SpannedExpression
-from sparkcep.logical.types import decimal_digits, is_day_time, is_integral, slot_type
+from sparkcep.logical.type_rules import aggregate_type, arithmetic_type, is_lossless, united_type
+from sparkcep.logical.types import slot_type
 from sparkcep.logical.values import Leaf, Value, Values, constant, result, to_type
 from sparkcep.syntax.durations import parse_within
 
-_INTEGRAL = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 _TYPED_NULL = re.compile(r"cast\(NULL AS ((?:[^()]|\([\d, ]*\))+)\)", re.IGNORECASE)
 _SUM = re.compile(rf"{_TYPED_NULL.pattern} (\+|-|\*|/|div|%) {_TYPED_NULL.pattern}", re.IGNORECASE)
 _AGGREGATE = re.compile(
@@ -31,8 +31,6 @@ _AGGREGATE = re.compile(
 _LISTED = re.compile(r"transform\(filter\((\w+), s -> s\.f0 IS NOT NULL\), s -> s\.f0\)")
 _COALESCE = re.compile(r"coalesce\((.*)\)", re.IGNORECASE | re.DOTALL)
 _CAST = re.compile(r"(?:try_)?cast\((.*) AS ([\w(), ]+)\)", re.IGNORECASE | re.DOTALL)
-_LOSSLESS = {"date": ("timestamp_ntz",), "float": ("double",), "boolean": ("tinyint", "smallint", "int", "bigint")}
-MOST_DIGITS = 38
 HINT = (
     "write the query for sparkcep.enable(spark) or df.match_pattern, where Spark computes such parts, or compute it "
     "in the input: TABLE(SELECT *, upper(x) AS ux FROM t)"
@@ -136,7 +134,7 @@ class RowTypes:
         if function == "count":
             return "bigint"
         kind = self.typed(aggregate[2], clause)
-        return f"array<{kind}>" if function in ("array_agg", "collect_list") else _aggregate_type(function, kind)
+        return f"array<{kind}>" if function in ("array_agg", "collect_list") else aggregate_type(function, kind)
 
     def expression(self, text: str, clause: str) -> RowExpression:
         """Return an expression, lowered.
@@ -253,10 +251,10 @@ class _RowValues(Values):
         """Return the type of what lowering asks for: arithmetic and COALESCE of typed NULLs, casts of columns."""
         pair = _SUM.fullmatch(text)
         if pair is not None:
-            return _arithmetic_type(pair[2], pair[1].lower(), pair[3].lower())
+            return arithmetic_type(pair[2], pair[1].lower(), pair[3].lower())
         united = _COALESCE.fullmatch(text)
         if united is not None:
-            return _united_type([kind.lower() for kind in _TYPED_NULL.findall(united[1])])
+            return united_type([kind.lower() for kind in _TYPED_NULL.findall(united[1])])
         raise ValueError(f"nothing is known of {text}")
 
     def read(self, leaf: Leaf, spark_type: str) -> Read:
@@ -274,20 +272,6 @@ def _check_cast(text: str, types: object, clause: str) -> None:
     wanted, have = cast[2].lower(), types.column(_name(cast[1]), clause)[1]
     if not is_lossless(have, wanted):
         raise ValueError(f"a cast of {have} to {wanted} is Spark's")
-
-
-def is_lossless(have: str, wanted: str) -> bool:
-    """Tell whether every value of a type has an equal one in another type."""
-    if have == wanted or wanted in _LOSSLESS.get(have, ()):
-        return True
-    if is_integral(have) and is_integral(wanted):
-        return _INTEGRAL[have] <= _INTEGRAL[wanted]
-    if wanted == "double":
-        return is_integral(have) or decimal_digits(have) is not None
-    into, digits = decimal_digits(wanted), decimal_digits(have) or ((_INTEGRAL[have], 0) if is_integral(have) else None)
-    return (
-        into is not None and digits is not None and into[1] >= digits[1] and into[0] - into[1] >= digits[0] - digits[1]
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,75 +314,3 @@ def _days(text: str) -> int:
     import datetime as dt  # here: most conditions name no date
 
     return (dt.date.fromisoformat(text) - dt.date(1970, 1, 1)).days
-
-
-# -- Spark's rules for types ------------------------------------------------------------------------
-
-
-def _arithmetic_type(operator: str, left: str, right: str) -> str:
-    operator = operator.lower()
-    if is_integral(left) and is_integral(right):
-        if operator == "/":
-            return "double"
-        return "bigint" if operator == "div" else max(left, right, key=_INTEGRAL.__getitem__)
-    if "double" in (left, right) and _is_number(left) and _is_number(right):
-        return "double"
-    if "float" in (left, right):
-        return "float"
-    if not _is_number(left) or not _is_number(right):
-        raise ValueError(f"{left} {operator} {right} is Spark's to convert")
-    (p1, s1), (p2, s2) = _digits(left), _digits(right)
-    if operator == "*":
-        return _decimal(p1 + p2 + 1, s1 + s2)
-    if operator == "%":
-        return _decimal(min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2))
-    return _decimal(max(p1 - s1, p2 - s2) + max(s1, s2) + 1, max(s1, s2))
-
-
-def _aggregate_type(function: str, kind: str) -> str:
-    """Return the type of SUM, AVG, MIN or MAX over values of a type."""
-    digits = decimal_digits(kind)
-    if function in ("min", "max"):
-        return kind
-    if digits is not None:
-        more, further = (10, 0) if function == "sum" else (4, 4)
-        return f"decimal({min(MOST_DIGITS, digits[0] + more)},{min(MOST_DIGITS, digits[1] + further)})"
-    if function == "sum" and (is_integral(kind) or is_day_time(kind)):
-        return "bigint" if is_integral(kind) else "interval day to second"
-    if not _is_number(kind):
-        raise ValueError(f"{function.upper()} over {kind} is Spark's to compute")
-    return "double"
-
-
-def _united_type(kinds: Sequence[str]) -> str:
-    first = kinds[0]
-    if all(kind == first for kind in kinds):
-        return first
-    if all(map(is_integral, kinds)):
-        return max(kinds, key=_INTEGRAL.__getitem__)
-    if all(map(_is_number, kinds)):
-        if {"double", "float"} & set(kinds):
-            return "double"
-        scale = max(_digits(kind)[1] for kind in kinds)
-        return _decimal(max(p - s for p, s in map(_digits, kinds)) + scale, scale)
-    if all(map(is_day_time, kinds)):
-        return "interval day to second"
-    if set(kinds) == {"date", "timestamp_ntz"}:
-        return "timestamp_ntz"
-    raise ValueError(f"{' and '.join(dict.fromkeys(kinds))} are Spark's to convert into each other")
-
-
-def _is_number(kind: str) -> bool:
-    return is_integral(kind) or kind in ("float", "double") or decimal_digits(kind) is not None
-
-
-def _digits(kind: str) -> tuple[int, int]:
-    return decimal_digits(kind) or (_INTEGRAL[kind], 0)
-
-
-def _decimal(precision: int, scale: int) -> str:
-    """Return a decimal type; beyond 38 digits Spark gives up digits behind the point, but not the last six."""
-    if precision > MOST_DIGITS:
-        whole = precision - scale
-        scale = max(MOST_DIGITS - whole, min(scale, 6))
-    return f"decimal({min(precision, MOST_DIGITS)},{scale})"

@@ -85,6 +85,10 @@ class MatchTask:
             yield from matcher.push(batch.rename_columns(list(self.columns)))
         yield from matcher.finish()
 
+    def run_whole(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Match a batch of whole groups, which is all there is."""
+        return RowMatcher(self).matched(batch, complete=True)
+
     def driver(self, tally: Tally | None = None) -> RowMatcher:
         """Return what matches the rows of one Spark partition."""
         return RowMatcher(self, tally=tally)
@@ -144,13 +148,13 @@ class RowMatcher:
         """Match what is left; the last group ends here."""
         if self.pending_rows:
             table = pa.Table.from_batches(self.pending).combine_chunks()
-            yield from self._matched(table, complete=True)
+            yield from self.matched(table, complete=True)
         self.pending, self.pending_rows, self.last_start = [], 0, 0
 
     def _match_complete(self) -> Iterator[pa.RecordBatch]:
         """Match all groups but the last, which stays."""
         table = pa.Table.from_batches(self.pending)
-        yield from self._matched(table.slice(0, self.last_start).combine_chunks(), complete=True)
+        yield from self.matched(table.slice(0, self.last_start).combine_chunks(), complete=True)
         self._keep(table.slice(self.last_start))
         self._begin_group()
 
@@ -160,7 +164,7 @@ class RowMatcher:
     def _match_open(self) -> Iterator[pa.RecordBatch]:
         """Match the starts of the open group whose window is closed, and let their rows go."""
         table = pa.Table.from_batches(self.pending).combine_chunks()
-        matches = yield from self._matched(table, complete=False)
+        matches = yield from self.matched(table, complete=False)
         if matches.resume > 0:
             self.continued = True
             self.next_number = matches.next_number
@@ -176,7 +180,7 @@ class RowMatcher:
         self.pending_rows = rest.num_rows
         self.last_start = 0
 
-    def _matched(self, table: pa.Table, *, complete: bool) -> Generator[pa.RecordBatch, None, Matches]:
+    def matched(self, table: pa.Table | pa.RecordBatch, *, complete: bool) -> Generator[pa.RecordBatch, None, Matches]:
         """Run the kernel over whole groups; yields the output, returns the matches."""
         rows = self._rows(table, complete)
         try:

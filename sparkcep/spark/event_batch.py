@@ -137,6 +137,12 @@ class EventTask:
             yield from driver.push(batch.rename_columns(list(self.columns)))
         yield from driver.finish()
 
+    def run_whole(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Match a batch of whole groups, which is all there is."""
+        driver = self.driver()
+        yield from driver.push(batch)
+        yield from driver.finish()
+
     def driver(self, tally: Tally | None = None) -> EventDriver:
         """Return what matches the rows of one Spark partition."""
         matcher = self.matcher()

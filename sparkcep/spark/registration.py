@@ -10,14 +10,14 @@ from pyspark.sql import types as T  # noqa: N812
 
 from sparkcep.errors import PatternSyntaxError
 from sparkcep.spark.arguments import Arguments
-from sparkcep.spark.table_function import NAME, MatchPattern, RegisteredBatches, RegisteredRows
+from sparkcep.spark.table_function import NAME, MatchPattern, RegisteredBatches, RegisteredRows, warn_of_keys
 from sparkcep.spark.table_plan import planned_table
 
 Session = TypeVar("Session", bound=SparkSession)
 
 
 def register(spark: Session, name: str = NAME) -> Session:
-    """Register the table function ``match_pattern(TABLE(t), pattern => '…', …)`` for row patterns in plain SQL.
+    """Register the table function ``match_pattern(TABLE(t), pattern => '…', …)`` for plain SQL.
 
     For those who can send a session nothing but SQL text; where Python runs, `sparkcep.enable` and
     ``df.match_pattern`` know more and are faster.
@@ -48,14 +48,16 @@ def register(spark: Session, name: str = NAME) -> Session:
     ``partition_by => 'k', order_by => 'ts'`` groups as GROUP BY does, NaN and texts in UTF8_LCASE included; other
     collations are refused. PARTITION BY and ORDER BY behind ``TABLE(t)`` are Spark's own: it compares keys in
     Python, so that NaN keys and collated keys fall apart; a warning says so where the table has such columns.
-    Keys are then no columns of the result, and WITHIN cannot measure time.
+    Keys are then no columns of the result, WITHIN cannot measure time, and each partition is matched alone, which
+    costs more where partitions are small.
 
-    Conditions of one row are Spark's, any function included. What reads neighbours or other rows of the match, and
-    measures, may hold arithmetic, comparison, logic, CASE, COALESCE, LEAST, GREATEST, ABS; the rest can be
-    computed in the input or around the call.
+    Conditions of one row are Spark's, any function included. What reads neighbours or other rows of the match, keys
+    in brackets, and measures may hold arithmetic, comparison, logic, CASE, COALESCE, LEAST, GREATEST, ABS; the rest
+    can be computed in the input or around the call. Measures may also list values, ``ARRAY_AGG(B.v)``.
 
-    Rows come to Python one by one, and are matched together when their partition ends. Texts with a collation come
-    out as plain texts.
+    Event patterns take no ``matches => 'graph'`` and no condition that only joins can test.
+
+    Rows come to Python one by one, and are matched many at a time. Texts with a collation come out as plain texts.
 
     Examples
     --------
@@ -70,7 +72,7 @@ def register(spark: Session, name: str = NAME) -> Session:
 
 
 def register_pattern(spark: Session, name: str, pattern: str, schema: T.StructType | str, **arguments: Any) -> Session:
-    """Register a row pattern as a table function with a name and a fixed input.
+    """Register a pattern as a table function with a name and a fixed input.
 
     Parameters
     ----------
@@ -79,7 +81,7 @@ def register_pattern(spark: Session, name: str, pattern: str, schema: T.StructTy
     name
         Of the function.
     pattern
-        A whole ``MATCH_RECOGNIZE (…)`` text, or a row pattern that `arguments` complete.
+        A whole ``MATCH_RECOGNIZE (…)`` text, or a row or event pattern that `arguments` complete.
     schema
         Of the table that the function will be called with: a StructType, or DDL text. Columns are found by name.
     **arguments
@@ -99,9 +101,10 @@ def register_pattern(spark: Session, name: str, pattern: str, schema: T.StructTy
     -----
     The caller partitions and sorts, as the pattern says:
     ``SELECT * FROM funnel(TABLE(clicks) PARTITION BY user ORDER BY ts)``. Keys that Python tells apart and Spark
-    does not (NaN, collations) fall apart, as with every table function.
+    does not (NaN, collations) fall apart; a warning says so where the pattern's keys can hold them.
 
-    Where Spark has Arrow table functions (4.1 and later) rows come as Arrow batches, before one by one.
+    Where Spark has Arrow table functions (4.1 and later) rows come as Arrow batches, and the partitions of a batch
+    are matched together; before, rows come one by one and each partition is matched alone.
 
     Examples
     --------
@@ -118,7 +121,9 @@ def register_pattern(spark: Session, name: str, pattern: str, schema: T.StructTy
         raise PatternSyntaxError(
             "WRONG_ARGUMENT", "schema names the columns of a table", clause="schema", found=str(schema)
         )
-    match = planned_table(table, Arguments(pattern, **arguments), selects=False).match
+    plan = planned_table(table, Arguments(pattern, **arguments), selects=False)
+    warn_of_keys({key.name: key.kind for key in plan.keys})
+    match = plan.match
     by_batches: Any = getattr(F, "arrow_udtf", None)
     kind: type = RegisteredRows if by_batches is None else RegisteredBatches
     # A class of its own, which Spark pickles with all that it holds.

@@ -12,6 +12,7 @@ from sparkcep.logical.event_binder import bind_events
 from sparkcep.logical.outputs import Gathered, Output
 from sparkcep.logical.row_types import HINT, RowExpression
 from sparkcep.logical.slots import Operand
+from sparkcep.planning.lazy import spark_condition
 from sparkcep.planning.planner import choose_for_events
 from sparkcep.planning.plans import Options
 from sparkcep.spark.arguments import Arguments
@@ -86,7 +87,9 @@ class EventPatternPlanner(TablePlanner):
         sampled = clause.sample is not None
         planned = choose_for_events(events, options, sampled=sampled, matches=clause.matches)
         if planned.decision.chosen.name == "join":
-            raise refused("a condition on several events that only Spark can compute", "WHERE", HINT)
+            if spark_condition(events) is not None:
+                raise refused("a condition on several events that only Spark can compute", "WHERE", HINT)
+            planned = choose_for_events(events, Options(plan="runs"), sampled=sampled, matches=clause.matches)
         units = window_units(events, prepared.order_type, clause)
         base = compile_runs(events, event_search(clause, options), units.window)
         program = program_for(planned.decision.chosen.name, events, base, planned.estimates)

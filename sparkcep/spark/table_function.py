@@ -21,7 +21,7 @@ from sparkcep.spark.arguments import Arguments
 from sparkcep.spark.table_match import TableMatch
 from sparkcep.spark.table_plan import planned_table
 from sparkcep.spark.table_planner import TablePlan
-from sparkcep.spark.table_types import arrow_type, columns_of, group_starts_of, python_values
+from sparkcep.spark.table_types import arrow_type, group_starts_of, python_values
 from sparkcep.spark.types import quoted, without_one_form
 from sparkcep.syntax.lexer import split_top_level, tokenize
 from sparkcep.syntax.relations import SourceText
@@ -59,7 +59,8 @@ class MatchPattern:
         except SparkcepError as error:
             raise error.with_traceback(None) from None  # Spark tells it with its stack, which says nothing more
         if not plan.orders:
-            _warn_of_keys(table.dataType)
+            # Which columns the call partitions by is not told.
+            warn_of_keys({field.name: field.dataType for field in table.dataType.fields})
         return _analyzed(plan)
 
     def eval(self, row: T.Row, *values: object, **arguments: object) -> list[tuple[Any, ...]] | None:
@@ -124,17 +125,18 @@ def _analyzed(plan: TablePlan) -> Analyzed:
     )
 
 
-def _warn_of_keys(schema: T.StructType) -> None:
-    """Tell that PARTITION BY of the call compares keys in Python."""
+def warn_of_keys(kinds: Mapping[str, T.DataType]) -> None:
+    """Tell of columns whose equal values Spark would take for different ones: it compares keys in Python."""
     doubtful = [
-        field.name
-        for field in schema.fields
-        if isinstance(field.dataType, T.FloatType | T.DoubleType) or without_one_form(field.dataType) is not None
+        name
+        for name, kind in kinds.items()
+        if isinstance(kind, T.FloatType | T.DoubleType) or without_one_form(kind) is not None
     ]
     if doubtful:
         warn(
             f"PARTITION BY of a table function's call splits groups of equal keys where NaN or a collation makes them "
-            f"look different ({', '.join(doubtful)}); write partition_by => 'k', order_by => 'ts' for such keys"
+            f"look different ({', '.join(doubtful)}); for such keys write partition_by => 'k', order_by => 'ts' in a "
+            f"call of {NAME}, or use a DataFrame"
         )
 
 
@@ -219,11 +221,7 @@ class RowCollector:
 
     def _columns(self) -> list[pa.Array]:
         """Return the columns that the match reads: Spark adds those that the call sorts by."""
-        match = self._match
-        names = list(self._rows[0].__fields__)
-        values = list(zip(*self._rows, strict=True))
-        kinds = [match.kinds.get(name, T.LongType()) for name in match.inputs]
-        return columns_of([values[names.index(name)] for name in match.inputs], kinds, as_numbers=match.sends_numbers)
+        return self._match.matcher.columns(self._rows[0].__fields__, self._rows)
 
     def _starts(self, columns: Sequence[pa.Array]) -> Int64s:
         match = self._match

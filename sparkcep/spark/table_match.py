@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +19,9 @@ from sparkcep.engine.slot_arrays import Computed, RowProgram, RowTree
 from sparkcep.logical.bound import Neighbour
 from sparkcep.logical.row_types import RowExpression
 from sparkcep.logical.slots import Operand
-from sparkcep.spark.batch import MatchTask, RowMatcher
-from sparkcep.spark.event_batch import EventDriver, EventTask
-from sparkcep.spark.table_types import arrow_type, spark_type, typed_array
+from sparkcep.spark.batch import MatchTask
+from sparkcep.spark.event_batch import EventTask
+from sparkcep.spark.table_types import arrow_type, column_reader, spark_type, typed_array
 
 Columns = dict[str, pa.Array]
 
@@ -103,6 +104,14 @@ class TableMatcher:
         self._results = RowExpressions([(result.value, result.kind) for result in match.results])
         self._names = [result.name for result in match.results]
         self._first_bits = _first_bits(match)
+        kinds = [match.kinds.get(name, T.LongType()) for name in match.inputs]
+        self._readers = [column_reader(kind, as_numbers=match.sends_numbers) for kind in kinds]
+
+    def columns(self, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[pa.Array]:
+        """Return the columns of `inputs` of some rows of Python values; rows may hold more, `names` tell what."""
+        values = list(zip(*rows, strict=True))
+        places = map(names.index, self.match.inputs)
+        return [read(values[place]) for read, place in zip(self._readers, places, strict=True)]
 
     def run(self, arrays: Sequence[pa.Array], starts: Int64s) -> Iterator[pa.RecordBatch]:
         """Match rows of whole partitions, given in order.
@@ -123,8 +132,7 @@ class TableMatcher:
         task = self.match.task
         columns |= {name: pa.array(mask) for name, mask in zip(task.masks, masks, strict=True)}
         batch = pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
-        driver = RowMatcher(task) if isinstance(task, MatchTask) else EventDriver(task, task.matcher())
-        for found in (*driver.push(batch), *driver.finish()):
+        for found in task.run_whole(batch):
             yield self._finished(found)
 
     def _complete(self, columns: Columns, rows: int, starts: Int64s) -> None:

@@ -77,28 +77,29 @@ def arrow_type(kind: T.DataType, name: str) -> pa.DataType:
     return found
 
 
-def columns_of(
-    columns: Sequence[Sequence[Any]], kinds: Sequence[T.DataType], *, as_numbers: bool = False
-) -> list[pa.Array]:
-    """Return columns of Python values as Arrow columns.
+def column_reader(kind: T.DataType, *, as_numbers: bool) -> Callable[[Sequence[Any]], pa.Array]:
+    """Return what makes an Arrow column of Python values.
 
     Parameters
     ----------
     as_numbers
         Whether timestamps come as microseconds and dates as days, see `sent_as_number`.
     """
-    return [_column(values, kind, as_numbers) for values, kind in zip(columns, kinds, strict=True)]
-
-
-def _column(values: Sequence[Any], kind: T.DataType, as_numbers: bool) -> pa.Array:
     wanted = arrow_type(kind, "")
-    if as_numbers and isinstance(kind, T.TimestampType | T.DateType):
-        return pa.array(values, pa.int64() if isinstance(kind, T.TimestampType) else pa.int32()).cast(wanted)
     if isinstance(kind, T.TimestampType):
-        whole = [None if value is None else kind.toInternal(value) for value in values]
-        return pa.array(whole, pa.int64()).cast(wanted)
-    inward = _inward(kind)
-    return pa.array(values if inward is None else [inward(value) for value in values], wanted)
+        inward = None if as_numbers else kind.toInternal
+        return lambda values: _whole(values, inward).view(wanted)
+    if as_numbers and isinstance(kind, T.DateType):
+        return lambda values: pa.array(values, pa.int32()).view(wanted)
+    inside = _inward(kind)
+    if inside is None:
+        return lambda values: pa.array(values, wanted)
+    return lambda values: pa.array(list(map(inside, values)), wanted)
+
+
+def _whole(values: Sequence[Any], inward: Callable[[Any], int] | None) -> pa.Array:
+    numbers = values if inward is None else [None if value is None else inward(value) for value in values]
+    return pa.array(numbers, pa.int64())
 
 
 def python_values(column: pa.Array) -> list[Any]:

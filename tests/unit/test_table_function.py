@@ -148,11 +148,12 @@ def test_events_of_a_partition_are_matched() -> None:
 
 def test_returned_values_of_events() -> None:
     pattern = "SEQ(A a, B? b[]) WITHIN 5 RETURN a.v + 1 AS next, ARRAY_AGG(b.d) AS all, COALESCE(b[1].k, 'none') AS k2"
-    for more, columns in [
+    cases: list[tuple[dict[str, Any], dict[str, str]]] = [
         ({}, {"next": "int", "all": "array<double>", "k2": "string"}),
         ({"timeouts": True}, {"next": "int", "all": "array<double>", "k2": "string", "match_status": "string",
                               "waiting_for": "string", "deadline": "int"}),
-    ]:  # fmt: skip
+    ]  # fmt: skip
+    for more, columns in cases:
         found = analyze(pattern=pattern, order_by="t", type_column="k", **more)
         assert {field.name: field.dataType.simpleString() for field in found.schema} == columns
     counted = analyze(pattern="SEQ(A a, B b)", partition_by="k", order_by="t", type_column="k", matches="count")
@@ -192,6 +193,16 @@ def test_slices_wait_for_the_rows_behind_them() -> None:
 WHOLE = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES COUNT(*) AS n
     PATTERN (S DOWN+) DEFINE DOWN AS v < PREV(v) AND NEXT(k) IS NOT NULL)"""
 
+EVENTS: dict[str, Any] = {"pattern": "SEQ(A a, B b)", "type_column": "k", "measures": None}
+EVENT_FAULTS: list[tuple[str, dict[str, Any]]] = [
+    ("MISSING_ORDER", {"order_by": None}),
+    ("MISSING_ORDER", {"order_by": None, "measures": {"n": "a.v"}, "within": 3}),
+    ("NEEDS_SPARK", {"matches": "graph"}),
+    ("NEEDS_SPARK", {"null_order_value": "drop"}),
+    ("UNSUPPORTED_CONDITION", {"pattern": "SEQ(A a, B b) WHERE levenshtein(a.k, b.k) < 2"}),
+    ("NEEDS_SPARK", {"pattern": "SEQ(A a, B b) WHERE [upper(k)]"}),
+    ("WRONG_WITHIN", {"order_by": "t DESC", "within": 3}),
+]
 FAULTS: list[tuple[str, dict[str, Any]]] = [
     ("NEEDS_SPARK", {"measures": {"n": "upper(LAST(k))"}}),
     ("NEEDS_SPARK", {"measures": {"n": "collect_set(v)"}}),
@@ -203,18 +214,7 @@ FAULTS: list[tuple[str, dict[str, Any]]] = [
     ("NO_RESULT", {"measures": None}),
     ("NEEDS_SPARK", {"null_order_value": "drop"}),
     ("WRONG_LANGUAGE", {"strategy": "strict"}),
-    *(
-        (code, {"pattern": "SEQ(A a, B b)", "type_column": "k", "measures": None, **more})
-        for code, more in [
-            ("MISSING_ORDER", {"order_by": None}),
-            ("MISSING_ORDER", {"order_by": None, "measures": {"n": "a.v"}, "within": 3}),
-            ("NEEDS_SPARK", {"matches": "graph"}),
-            ("NEEDS_SPARK", {"null_order_value": "drop"}),
-            ("UNSUPPORTED_CONDITION", {"pattern": "SEQ(A a, B b) WHERE levenshtein(a.k, b.k) < 2"}),
-            ("NEEDS_SPARK", {"pattern": "SEQ(A a, B b) WHERE [upper(k)]"}),
-            ("WRONG_WITHIN", {"order_by": "t DESC", "within": 3}),
-        ]
-    ),
+    *((code, EVENTS | more) for code, more in EVENT_FAULTS),
 ]
 
 
@@ -227,7 +227,7 @@ def test_faults_of_a_call(code: str, arguments: dict[str, Any]) -> None:
 
 
 def test_keys_that_may_look_different() -> None:
-    with pytest.warns(SparkcepWarning, match=r"\(d\); write partition_by"):
+    with pytest.warns(SparkcepWarning, match=r"\(d\); for such keys write partition_by"):
         analyze(pattern="A", measures={"n": "COUNT(*)"})
     words = T.StructType([T.StructField("k", T.StringType("UNICODE_CI")), T.StructField("t", T.IntegerType())])
     with pytest.raises(BindingError, match="UNSUPPORTED_KEY"):
