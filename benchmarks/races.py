@@ -114,17 +114,18 @@ def _race_job(
     for part, (here, there) in pairs.items():
         timings = race({"here": here, "there": there}, repeats=scale.repeats)
         ratio = timings["there"].median / timings["here"].median
-        result.records.append(_record(job, part, timings, ours, theirs, scale.rows))
+        result.records.append(race_record(job.name, part, timings, ours, theirs, scale.rows))
         if same:
             result.at_least(f"{job.name}, {part}: their time ÷ ours", ratio, 1)
 
 
-def _record(
-    job: RaceJob, part: str, timings: dict[str, Timing], ours: dict[str, Any], theirs: dict[str, Any], rows: int
+def race_record(
+    name: str, part: str, timings: dict[str, Timing], ours: dict[str, Any], theirs: dict[str, Any], rows: int
 ) -> dict[str, Any]:
+    """Return a line of the table: of a job, or a part of it, here and there."""
     here, there = timings["here"], timings["there"]
     return {
-        "job": job.name,
+        "job": name,
         "part": part,
         "match sets": "same" if ours == theirs else "different semantics",
         "matches": ours["count"],

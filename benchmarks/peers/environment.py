@@ -25,16 +25,36 @@ class NotAvailable(Exception):
 
 @dataclass(frozen=True)
 class Peer:
-    """Another matcher: the package, its version, the Python it needs, the script that runs it."""
+    """Another matcher: the package, its version, the Python it needs, the script that runs it.
+
+    `needs` are the packages that it imports for the work here, installed with it and without theirs.
+    """
 
     package: str
     version: str
     python: str
     script: str
+    needs: tuple[str, ...] = ()
 
 
 EPIGREP = Peer("epigrep", "0.2.0", "3.11", "with_epigrep.py")
 PYCER = Peer("pycer", "0.1.6", "3.13", "with_pycer.py")
+_DATES = ("python-dateutil==2.9.0.post0", "pytz==2025.2", "six==1.17.0")
+PANDAS_MATCH_RECOGNIZE = Peer(
+    "pandas-match-recognize",
+    "0.2.5",
+    "3.11",
+    "with_pandas_match_recognize.py",
+    ("pandas==2.2.3", "numpy==2.1.3", "antlr4-python3-runtime==4.13.2", "psutil==7.1.3", "tzdata==2025.2", *_DATES),
+)
+_OF_FLINK = ("apache-flink-libraries==2.3.0", "py4j==0.10.9.7", "cloudpickle==3.1.1", "ruamel.yaml==0.18.16")
+FLINK = Peer(
+    "apache-flink",
+    "2.3.0",
+    "3.11",
+    "with_flink.py",
+    (*_OF_FLINK, *_DATES, "typing_extensions==4.15.0"),
+)
 
 
 def interpreter(peer: Peer) -> Path:
@@ -51,7 +71,8 @@ def interpreter(peer: Peer) -> Path:
         return python
     _done([_base(peer.python), "-m", "venv", "--clear", str(folder)], f"no environment for {peer.package}")
     wanted = f"{peer.package}=={peer.version}"
-    _done([str(python), "-m", "pip", "install", "--quiet", "--no-deps", wanted], f"pip cannot install {wanted}")
+    install = [str(python), "-m", "pip", "install", "--quiet", "--no-deps", wanted, *peer.needs]
+    _done(install, f"pip cannot install {wanted}")
     (folder / "_complete").touch()
     return python
 
@@ -86,11 +107,12 @@ class PeerProcess:
     def __init__(self, peer: Peer, file: Path, folder: Path) -> None:
         self.peer = peer
         script = Path(__file__).parent / peer.script
+        self._talk = folder / "stderr"
         self._process = subprocess.Popen(
             [str(interpreter(peer)), str(script), str(file)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._talk.open("wb"),
             cwd=folder,
             env={name: value for name, value in os.environ.items() if not name.startswith("PYTHON")},
             text=True,
@@ -101,7 +123,13 @@ class PeerProcess:
         """Send a command; return its answer."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        limit = threading.Timer(SECONDS, self._process.kill)
+        out_of_time = threading.Event()
+
+        def end() -> None:
+            out_of_time.set()
+            self._process.kill()
+
+        limit = threading.Timer(SECONDS, end)
         limit.start()
         try:
             self._process.stdin.write(command + "\n")
@@ -113,8 +141,14 @@ class PeerProcess:
             pass
         finally:
             limit.cancel()
-        caps = f"{SECONDS} s, {MEMORY // 2**30} GiB"
-        raise NotAvailable(f"{self.peer.package} gave no answer to '{command}' within {caps}")
+        caps = f"{SECONDS} s and {MEMORY // 2**30} GiB"
+        last = "" if out_of_time.is_set() else "; it ended: " + self._last_words()
+        raise NotAvailable(f"{self.peer.package} gave no answer to '{command}' within {caps}{last}")
+
+    def _last_words(self) -> str:
+        self._process.wait(timeout=10)
+        lines = self._talk.read_text(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"exit code {self._process.returncode}"
 
     def close(self) -> None:
         """End the process."""
