@@ -8,7 +8,7 @@ COMPILING := tests/spark/test_event_batch.py tests/engine/test_backtrack.py test
 CONNECT := tests/connect/test_public_calls.py
 RUN := PYSPARK_PYTHON=$(abspath $(BIN)/python) $(BIN)/
 
-.PHONY: demo test check pytest test-connect test-matrix bench golden docs clean
+.PHONY: demo test check pytest test-connect test-matrix test-recipes bench golden docs clean
 
 demo: $(INSTALLED)
 	$(RUN)sparkcep demo --output out/late_departures.html --output out/late_departures.png
@@ -30,7 +30,13 @@ pytest: $(INSTALLED)
 test-connect: $(INSTALLED)
 	$(RUN)python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/connect
 
+# Recipes that start Spark by spark-submit and spark-pipelines: some minutes.
+test-recipes: $(INSTALLED)
+	$(RUN)python -m pytest tests/recipes
+
 # PySpark 4.0, 4.1 and 4.3 with the lowest and newest of the rest; MATRIX=4.0-lowest chooses one.
+test-matrix: export MATRIX := $(MATRIX)
+test-matrix: export TESTS := $(TESTS)
 test-matrix:
 	@sh scripts/check_machine.sh $(PYTHON)
 	$(PYTHON) scripts/test_matrix.py
