@@ -158,7 +158,7 @@ class Observed:
     """
 
     def __init__(self, given: Any) -> None:
-        if not (isinstance(given, str) and given) and not hasattr(given, "get"):
+        if not (isinstance(given, str) and given) and not hasattr(type(given), "get"):
             raise PatternSyntaxError(
                 "WRONG_ARGUMENT",
                 "observe names an observation, or is one",
