@@ -15,7 +15,7 @@ import pyarrow as pa
 from sparkcep.engine.events import EventMatches
 from sparkcep.engine.graph_output import COUNT_TYPE, counts_array, graph_batches, graph_fields
 from sparkcep.engine.kept_rows import KeptRows, one_array
-from sparkcep.engine.matches import Int32s, Matches, MatchLabel, Rows
+from sparkcep.engine.matches import Int32s, Int64s, Matches, MatchLabel, Rows
 from sparkcep.engine.measures import assemble, output_schema
 from sparkcep.logical.outputs import GraphColumns, OutputRows
 
@@ -113,13 +113,7 @@ class EventOutput:
         offsets = matches.offsets[start : stop + 1]
         events = slice(int(offsets[0]), int(offsets[-1]))
         variable, ends = matches.variable[events], offsets - offsets[0]
-        table = kept.rows_at(matches.position[events])
-        if self.time is not None:
-            decided = kept.decided(table.column(self.source), matches, slice(start, stop), ends[1:] - 1)
-            table = table.append_column(self.time, decided)
-        if self.waiting is not None:
-            waiting = matches.waiting[start:stop] if len(matches.waiting) else np.full(stop - start, -1, np.int32)
-            table = table.append_column(self.waiting, self._names(np.repeat(waiting, np.diff(ends))))
+        table, places = self._rows(matches, start, stop, kept)
         begins = np.ones(len(variable), np.bool_)
         begins[1:] = variable[1:] != variable[:-1]
         begins[ends[:-1]] = True
@@ -136,4 +130,18 @@ class EventOutput:
             next_number=1,
         )
         rows = Rows(group_offsets=np.array([0, len(variable)], np.int64), conditions=np.empty((0, 0), np.uint64))
-        return assemble(table, rows, found, self.labels, self.rows)
+        return assemble(table, rows, found, self.labels, self.rows, places=places)
+
+    def _rows(self, matches: EventMatches, start: int, stop: int, kept: KeptRows) -> tuple[pa.Table, Int64s | None]:
+        """Return the rows of the events of some matches, one each, or rows among them and the places of these."""
+        numbers = matches.position[matches.offsets[start] : matches.offsets[stop]]
+        if self.time is None and self.waiting is None:
+            return kept.rows_among(numbers)
+        table, ends = kept.rows_at(numbers), matches.offsets[start : stop + 1] - matches.offsets[start]
+        if self.time is not None:
+            decided = kept.decided(table.column(self.source), matches, slice(start, stop), ends[1:] - 1)
+            table = table.append_column(self.time, decided)
+        if self.waiting is not None:
+            waiting = matches.waiting[start:stop] if len(matches.waiting) else np.full(stop - start, -1, np.int32)
+            table = table.append_column(self.waiting, self._names(np.repeat(waiting, np.diff(ends))))
+        return table, None

@@ -56,14 +56,32 @@ class KeptRows:
 
     def rows_at(self, numbers: Int64s) -> pa.Table:
         """Return the rows of these events, one row each, in this order."""
-        distinct, inverse = _distinct(numbers)
-        places = np.searchsorted(self._firsts, distinct, side="right") - 1
+        table, places = self.rows_among(numbers)
+        return table.combine_chunks().take(pa.array(places)).combine_chunks()
+
+    def rows_among(self, numbers: Int64s) -> tuple[pa.Table, Int64s]:
+        """Return rows that hold those of these events, and the place of each event's row among them."""
+        low, high = int(numbers.min()), int(numbers.max())
+        # Close together, as events of matches are, cutting out all rows between is cheaper than choosing some.
+        if high - low <= 16 * len(numbers):
+            table = self._between(low, high)
+            if table is not None:
+                return table, numbers - low
+        distinct, places = np.unique(numbers, return_inverse=True)
+        holders = np.searchsorted(self._firsts, distinct, side="right") - 1
         parts = []
-        for place in np.unique(places).tolist():
-            chosen = distinct[places == place] - self._firsts[place]
-            parts.append(self._tables[place].take(pa.array(chosen)))
-        table = pa.concat_tables(parts).combine_chunks()
-        return table.take(pa.array(inverse)).combine_chunks()
+        for holder in np.unique(holders).tolist():
+            chosen = distinct[holders == holder] - self._firsts[holder]
+            parts.append(self._tables[holder].take(pa.array(chosen)))
+        return pa.concat_tables(parts), places.reshape(-1)
+
+    def _between(self, low: int, high: int) -> pa.Table | None:
+        """Return the rows from `low` to `high`, None if some of them are gone."""
+        first, last = (int(np.searchsorted(self._firsts, number, side="right")) - 1 for number in (low, high))
+        held = sum(table.num_rows for table in self._tables[first : last + 1])
+        if self._firsts[last] + self._tables[last].num_rows - self._firsts[first] != held:
+            return None
+        return pa.concat_tables(self._tables[first : last + 1]).slice(low - self._firsts[first], high - low + 1)
 
     def decided(self, values: pa.ChunkedArray, matches: EventMatches, chosen: slice, last: Int64s) -> pa.Array:
         """Return the order column of a table of matches, with the time of decision on each match's last row.
@@ -107,18 +125,6 @@ def ties(column: pa.ChunkedArray, last: tuple[int, Any]) -> tuple[Int64s, tuple[
             number, value = number + 1, found
         numbers[place] = number
     return numbers, (number, value)
-
-
-def _distinct(numbers: Int64s) -> tuple[Int64s, Int64s]:
-    """Return the different numbers, ascending, and which of them stands where."""
-    low, high = int(numbers.min()), int(numbers.max())
-    if high - low > 16 * len(numbers):
-        distinct, inverse = np.unique(numbers, return_inverse=True)
-        return distinct, inverse.reshape(-1)
-    # Close together, as events of matches are: marking them is cheaper than sorting.
-    marked = np.zeros(high - low + 1, np.bool_)
-    marked[numbers - low] = True
-    return np.flatnonzero(marked) + low, (np.cumsum(marked) - 1)[numbers - low]
 
 
 def _replaced(array: pa.Array, rows: Int64s, values: pa.Array) -> pa.Array:

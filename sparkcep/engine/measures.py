@@ -86,13 +86,14 @@ def assemble(
     output: OutputRows,
     *,
     covered: int = 0,
+    places: Int64s | None = None,
 ) -> pa.RecordBatch:
     """Turn matches into output rows (ISO/IEC 19075-5, ROWS PER MATCH and MEASURES).
 
     Parameters
     ----------
     table
-        The input columns, one row per row of `rows`.
+        The input columns, one row per row of `rows`, unless `places` are given.
     rows, matches, labels
         Input and result of a matcher call, and the labels of its program.
     output
@@ -100,6 +101,8 @@ def assemble(
     covered
         With `unmatched`: rows before this one lie in a match that an earlier call found
         (overlapping matches, when the matcher went on at `Matches.resume`).
+    places : int64[n]
+        The row of `table` that stands for each of the n rows of `rows`.
 
     Returns
     -------
@@ -114,7 +117,7 @@ def assemble(
         text column leaves the 2^31 − 1 elements or bytes that an Arrow array can hold;
         ``UNSUPPORTED_AGGREGATE`` as in `output_schema`.
     """
-    return _Assembly(table, matches, labels, output, covered).batch()
+    return _Assembly(table, matches, labels, output, covered, places).batch()
 
 
 class _Assembly:
@@ -127,22 +130,39 @@ class _Assembly:
         labels: tuple[MatchLabel, ...],
         output: OutputRows,
         covered: int,
+        places: Int64s | None,
     ) -> None:
-        self.table, self.matches, self.output = table, matches, output
+        self.table, self.matches, self.output, self.places = table, matches, output, places
         self.runs = LabelRuns(matches, labels)
-        self.view = output_view(self.runs, output, covered, min(matches.resume, table.num_rows))
+        rows = table.num_rows if places is None else len(places)
+        self.view = output_view(self.runs, output, covered, min(matches.resume, rows))
         self.whole = self.view if output.mode == "one" else self.runs.whole()
         self.unmatched: Bools | None = self.view.match < 0 if output.unmatched and output.mode == "all" else None
         self._columns: dict[str, pa.Array] = {}
+        self._spread_out: dict[str, pa.Array] = {}
 
     def batch(self) -> pa.RecordBatch:
         schema = output_schema(self.table.schema, self.output)
         place = self.runs.arrays.start if self.output.mode == "one" else self.view.row
-        arrays = [take(self.column(name), place, name) for name in self.output.passed]
+        arrays = [self.rows_of(name, place, name) for name in self.output.passed]
         arrays += [self.computed(item) for item in self.output.outputs]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def column(self, name: str) -> pa.Array:
+        """Return a column, one value per row of the matcher."""
+        if self.places is None:
+            return self._source(name)
+        if name not in self._spread_out:
+            self._spread_out[name] = take(self._source(name), self.places, name)
+        return self._spread_out[name]
+
+    def rows_of(self, name: str, rows: npt.NDArray[Any], output: str) -> pa.Array:
+        """Return the values of a column in some rows of the matcher; −1 gives NULL."""
+        if self.places is None or len(self.places) == 0:
+            return take(self._source(name), rows, output)
+        return take(self._source(name), np.where(rows < 0, NO_ROW, self.places[rows]), output)
+
+    def _source(self, name: str) -> pa.Array:
         if name not in self._columns:
             self._columns[name] = one_chunk(self.table.column(name), name)
         return self._columns[name]
@@ -183,7 +203,7 @@ class _Assembly:
         if item.column == CLASSIFIER:
             classes = self.runs.classify(view.match, located, item.shift)
             return take(pa.array(self.output.variables, pa.string()), self._spread(classes, item.final), item.name)
-        return take(self.column(item.column), self._spread(located, item.final), item.name)
+        return self.rows_of(item.column, self._spread(located, item.final), item.name)
 
     def aggregated(self, item: Aggregated) -> pa.Array:
         column = None if item.column is None else self.column(item.column)
@@ -234,7 +254,7 @@ class _Assembly:
         kind = _list_type(self.table.schema, item)
         names = pa.array(self.output.variables, pa.string())
         children = [
-            take(names, classes, item.name) if column == CLASSIFIER else take(self.column(column), place, item.name)
+            take(names, classes, item.name) if column == CLASSIFIER else self.rows_of(column, place, item.name)
             for column in item.columns
         ]
         structs = pa.StructArray.from_arrays(children, fields=list(kind.value_type))
