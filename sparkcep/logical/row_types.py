@@ -15,7 +15,7 @@ from sqlglot import exp
 from sparkcep.errors import BindingError, PatternSyntaxError, did_you_mean
 from sparkcep.logical.hidden import HiddenColumns
 from sparkcep.logical.lowering import Lowering
-from sparkcep.logical.slots import BIGINT, ConstantValue, Read, SlotExpression, SlotType
+from sparkcep.logical.slots import BIGINT, CURRENT_ROW, ConstantValue, Read, SlotExpression, SlotType
 from sparkcep.logical.spans import SpannedExpression
 from sparkcep.logical.type_rules import aggregate_type, arithmetic_type, is_lossless, united_type
 from sparkcep.logical.types import slot_type
@@ -129,7 +129,8 @@ class RowTypes:
             return null[1].lower()
         aggregate = _AGGREGATE.fullmatch(text)
         if aggregate is None:
-            return self.expression(text, clause).spark_type
+            cast = _cast(text) if self.spark_computes_rows else None
+            return self.expression(text, clause).spark_type if cast is None else cast[1]
         function = aggregate[1].lower()
         if function == "count":
             return "bigint"
@@ -198,6 +199,9 @@ class _Expression:
         if listed is not None:
             name, kind = self.types.column(listed[1], self.clause)
             return RowExpression(kind, collected=name)
+        exact = self._exact_cast(text)
+        if exact is not None:
+            return exact
         fields = self.types.fields(text, self.clause)
         if fields:
             typed = [f"{_shown(name)}:{self.types.column(column, self.clause)[1]}" for name, column in fields]
@@ -213,6 +217,18 @@ class _Expression:
             raise self._refused(text, str(error), None) from None
         return RowExpression(value.spark_type, slots=lowered.expression, reads=tuple(self.reads))
 
+    def _exact_cast(self, text: str) -> RowExpression | None:
+        """Return a column that is cast without loss."""
+        cast = _cast(text)
+        if cast is None or not isinstance(cast[0], exp.Column) or cast[0].table:
+            return None
+        (column, wanted), kind = cast, slot_type(cast[1])
+        name, have = self.types.column(column.name, self.clause)
+        if kind is None or not is_lossless(have, wanted):
+            return None
+        read = RowRead(name, None if have == wanted else wanted)
+        return RowExpression(wanted, slots=Read(0, CURRENT_ROW, kind), reads=((read, kind),))
+
     def _operand(self, text: str, kind: SlotType) -> int:
         return self.reads.setdefault((_read_of(text), kind), len(self.reads))
 
@@ -225,6 +241,15 @@ class _Expression:
             found=piece,
             hint=HINT,
         )
+
+
+def _cast(text: str) -> tuple[exp.Expression, str] | None:
+    """Return what is cast, and to which type; None if that is not all of the text."""
+    try:
+        root = SpannedExpression(text).root.unnest()
+    except ValueError:
+        return None
+    return (root.this, root.args["to"].sql("spark").lower().replace(", ", ",")) if isinstance(root, exp.Cast) else None
 
 
 def _read_of(text: str) -> RowRead:

@@ -59,6 +59,7 @@ CASES: list[tuple[str, str, list[Any]]] = [
     ("at + INTERVAL '90' MINUTE", "timestamp_ntz",
      [dt.datetime(2024, 1, 1, 1, 30), None, dt.datetime(1970, 1, 1, 0, 30), None]),
     ("at - at", "interval day to second", [dt.timedelta(0), None, dt.timedelta(0), None]),
+    ("CAST(i AS DECIMAL(12, 2))", "decimal(12,2)", [Decimal(1), Decimal(-7), None, Decimal(2**31 - 1)]),
     ("nullif(i, 1) IS NULL", "boolean", [True, False, True, False]),
 ]  # fmt: skip
 
