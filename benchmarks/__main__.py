@@ -25,6 +25,7 @@ from benchmarks import (
     starting,
     table_functions,
 )
+from benchmarks.comparison import write_comparison
 from benchmarks.jobs import Scale
 from benchmarks.report import Result, publish, write_tables
 
@@ -94,6 +95,7 @@ def main() -> int:
     given = parser.parse_args()
     if given.name == "tables":
         write_tables()
+        write_comparison()
         return 0
     warnings.simplefilter("ignore")
     missed = 0

@@ -74,7 +74,7 @@ def _race_by_hand(
         pair = {"here": partial(run, found), "there": partial(capped, by_hand, run)}
         timings = race(pair, repeats=scale.repeats)
     except NotAvailable as reason:
-        result.settings[job.name] = str(reason)
+        result.settings[f"skipped, {job.name}"] = str(reason)
         return
     result.records.append(race_record(job.name, FROM_FILE, timings, ours, theirs, scale.rows))
     if ours == theirs and at_least is not None:

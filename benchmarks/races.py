@@ -92,7 +92,7 @@ def _raced(name: str, peer: Peer, jobs: tuple[RaceJob, ...], scale: Scale) -> Re
             try:
                 _race_job(result, job, process, spark, file, scale)
             except NotAvailable as reason:
-                result.settings[job.name] = str(reason)
+                result.settings[f"skipped, {job.name}"] = str(reason)
                 break
         process.close()
     return result
