@@ -9,6 +9,7 @@ import numpy as np
 
 from sparkcep.engine.absence import BY_EVENT, Moments
 from sparkcep.engine.closed_graph import ClosedGraph
+from sparkcep.engine.compiled import compiled
 from sparkcep.engine.match_choice import all_matches
 from sparkcep.engine.match_listing import Listing, first_of
 from sparkcep.engine.matches import Int32s, Int64s
@@ -67,12 +68,25 @@ def selected(found: Found, chosen: Int64s) -> Found:
         return found
     lengths = (found.offsets[1:] - found.offsets[:-1])[chosen]
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    events = np.repeat(found.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
+    rows, components = np.empty(offsets[-1], np.int64), np.empty(offsets[-1], np.int32)
+    _copy_events(found.offsets, found.rows, found.components, chosen, rows, components)
     return Found(
-        offsets, found.rows[events], found.components[events], found.completed[chosen], found.order[chosen],
+        offsets, rows, components, found.completed[chosen], found.order[chosen],
         found.class_of[chosen], found.timed[chosen],
         Moments(found.moments.whole[chosen], found.moments.fraction[chosen]),
     )  # fmt: skip
+
+
+@compiled
+def _copy_events(
+    offsets: Int64s, rows: Int64s, components: Int32s, chosen: Int64s, to_rows: Int64s, to_components: Int32s
+) -> None:
+    """Copy the events of the chosen matches, one match behind the other."""
+    at = 0
+    for match in chosen:
+        for event in range(offsets[match], offsets[match + 1]):
+            to_rows[at], to_components[at] = rows[event], components[event]
+            at += 1
 
 
 def together(one: Found, other: Found) -> Found:
