@@ -29,7 +29,7 @@ CLAUSE = f"""MATCH_RECOGNIZE (
     DEFINE {", ".join(f"{name} AS {text}" for name, text in DEFINE.items())})"""
 ORDINARY = """SELECT k, count(*) AS n, avg(price) AS mean, max(ts) AS last
     FROM table_rows WHERE price > 10 AND k BETWEEN 5 AND 100 GROUP BY k HAVING count(*) > 3 ORDER BY n DESC LIMIT 10"""
-STATEMENTS = 200
+STATEMENTS = 100
 """How many statements a repetition sends."""
 
 

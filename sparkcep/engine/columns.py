@@ -93,6 +93,8 @@ def decode_operands(
     for place, i in enumerate(fractions):
         decoded.float_nulls[place] = _null_mask(columns[i])
         decoded.floats[place] = _floats(columns[i])
+    if not literals_by_domain and "code" not in kinds:
+        return decoded
     domains = {o.type.domain for o in operands if o.type.kind == "code"} | set(literals_by_domain)
     for domain in sorted(domains):
         members = [i for i in wholes if kinds[i] == "code" and operands[i].type.domain == domain]

@@ -78,6 +78,8 @@ class RowProgram:
         self._instructions: Int64s = np.array(lowering.instructions, np.int64).reshape(-1, WIDTH)
         self._constants, self._registers = lowering.constants, lowering.registers
         self._literals = literals_of(self._constants)
+        # The kernel overwrites what it computes, never a constant.
+        self._bound = None if self._literals else bound_registers(self._constants, self._registers, {})
         self._places: Int64s = np.array(
             [(register, kind.kind == "float") for register, kind in zip(self._results, self._types, strict=True)],
             np.int64,
@@ -86,7 +88,7 @@ class RowProgram:
     def computed(self, table: pa.Table | pa.RecordBatch) -> list[Computed]:
         """Return the value of each tree; `table` holds the columns of all operands."""
         decoded = decode_operands(table, self.operands, self._literals)
-        registers = bound_registers(self._constants, self._registers, decoded.codes)
+        registers = self._bound or bound_registers(self._constants, self._registers, decoded.codes)
         shape = (len(self._types), table.num_rows)
         integers, floats, nulls = np.empty(shape, np.int64), np.empty(shape, np.float64), np.empty(shape, np.bool_)
         operands = Operands(decoded.integers, decoded.integer_nulls, decoded.floats, decoded.float_nulls)

@@ -80,7 +80,7 @@ def united_type(kinds: Sequence[str]) -> str:
         if {"double", "float"} & set(kinds):
             return "double"
         scale = max(_digits(kind)[1] for kind in kinds)
-        return _decimal(max(p - s for p, s in map(_digits, kinds)) + scale, scale)
+        return _decimal(max(p - s for p, s in map(_digits, kinds)) + scale, scale, least=0)
     if all(map(is_day_time, kinds)):
         return "interval day to second"
     if set(kinds) == {"date", "timestamp_ntz"}:
@@ -96,9 +96,8 @@ def _digits(kind: str) -> tuple[int, int]:
     return decimal_digits(kind) or (_INTEGRAL[kind], 0)
 
 
-def _decimal(precision: int, scale: int) -> str:
-    """Return a decimal type; beyond 38 digits Spark gives up digits behind the point, but not the last six."""
+def _decimal(precision: int, scale: int, least: int = 6) -> str:
+    """Return a decimal type; beyond 38 digits Spark gives up digits behind the point, but not the last `least`."""
     if precision > MOST_DIGITS:
-        whole = precision - scale
-        scale = max(MOST_DIGITS - whole, min(scale, 6))
+        scale = max(MOST_DIGITS - (precision - scale), min(scale, least))
     return f"decimal({min(precision, MOST_DIGITS)},{scale})"
