@@ -155,14 +155,11 @@ class RowTypes:
             root = SpannedExpression(text).root.unnest()
         except ValueError:
             return ()
-        if not isinstance(root, exp.Struct):
-            return ()
         found = []
-        for entry in root.expressions:
-            value = entry.expression if isinstance(entry, exp.PropertyEQ) else None
+        for name, value in _named_values(root):
             if not isinstance(value, exp.Column) or value.table:
                 return ()
-            found.append((entry.this.name, self.column(value.name, clause)[0]))
+            found.append((name, self.column(value.name, clause)[0]))
         return tuple(found)
 
     def column(self, name: str, clause: str) -> tuple[str, str]:
@@ -241,6 +238,16 @@ class _Expression:
             found=piece,
             hint=HINT,
         )
+
+
+def _named_values(root: exp.Expression) -> list[tuple[str, exp.Expression]]:
+    """Return what named_struct names; old versions of sqlglot have no node for it."""
+    if isinstance(root, exp.Struct) and all(isinstance(entry, exp.PropertyEQ) for entry in root.expressions):
+        return [(entry.this.name, entry.expression) for entry in root.expressions]
+    if isinstance(root, exp.Anonymous) and root.name.lower() == "named_struct":
+        names, values = root.expressions[::2], root.expressions[1::2]
+        return [(name.name, value) for name, value in zip(names, values, strict=False)]
+    return []
 
 
 def _cast(text: str) -> tuple[exp.Expression, str] | None:
