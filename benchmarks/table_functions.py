@@ -97,11 +97,23 @@ def _jobs(spark: SparkSession, scale: Scale) -> Mapping[str, DataFrame]:
     return {"DataFrame": frame} | {name: spark.sql(f"SELECT * FROM {call}") for name, call in calls.items()}
 
 
+class Silent:
+    """A session that does nothing with a statement."""
+
+    def sql(self, text: str, args: Any = None, **parameters: Any) -> str:
+        """Return the statement."""
+        return text
+
+
 def enabled(scale: Scale) -> Result:
     """Measure an ordinary statement in a session that understands the clause, and in one that does not."""
     import sparkcep
 
     result = Result("enabled", "An ordinary statement after sparkcep.enable", scale.settings(statements=STATEMENTS))
+    silent: Any = Silent()
+    unheard = _seconds(lambda: silent.sql(ORDINARY))
+    sparkcep.enable(silent)
+    alone = _seconds(lambda: silent.sql(ORDINARY)) - unheard
     with session() as spark:
         rows = spark.range(scale.rows).selectExpr("id % 7 AS k", "id AS ts", "CAST(id AS DOUBLE) AS price")
         rows.createOrReplaceTempView("table_rows")
@@ -115,9 +127,14 @@ def enabled(scale: Scale) -> Result:
             with_it.append(_seconds(lambda: spark.sql(ORDINARY)))
         differences = [after - before for before, after in zip(without[1:], with_it[1:], strict=True)]
     more = statistics.median(differences)
-    for name, seconds in (("parsed by Spark", plain), ("spark.sql", statistics.median(without[1:]))):
+    measured = {
+        "parsed by Spark": plain,
+        "spark.sql": statistics.median(without[1:]),
+        "enabled: more": more,
+        "enabled: more, without Spark": alone,
+    }
+    for name, seconds in measured.items():
         result.records.append({"statement": name, "milliseconds": 1000 * seconds, "÷ parsing": seconds / plain})
-    result.records.append({"statement": "enabled: more", "milliseconds": 1000 * more, "÷ parsing": more / plain})
     result.at_most("milliseconds more per statement", 1000 * more, 1)
     return result
 
