@@ -18,6 +18,10 @@ _OTHER = (
     "have it. Install sparkcep, or numpy, numba and pyarrow, there; or let PYSPARK_PYTHON, or "
     "spark.pyspark.python, name a Python that has them."
 )
+_CACHE = (
+    "[NO_CACHE_ON_EXECUTORS] numba finds no folder where it may keep compiled kernels: neither beside sparkcep, nor in "
+    "the user's cache. Call sparkcep.ship(spark), or name one with spark.executorEnv.NUMBA_CACHE_DIR."
+)
 
 
 def on_executors(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
@@ -29,6 +33,7 @@ def on_executors(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batch
     pickled = pickle.dumps(run)
 
     def matched(batches: Batches) -> Batches:
+        # Nothing here may need the package before it is known to be there.
         try:
             found: Callable[[Batches], Batches] = pickle.loads(pickled)
         except ModuleNotFoundError as error:
@@ -36,6 +41,8 @@ def on_executors(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batch
 
             text = _SPARKCEP if str(error.name).split(".")[0] == "sparkcep" else _OTHER
             raise ModuleNotFoundError(text.format(name=error.name, python=sys.executable), name=error.name) from None
+        except RuntimeError as error:
+            raise (RuntimeError(_CACHE) if "no locator available" in str(error) else error) from None
         return found(batches)
 
     return matched

@@ -16,6 +16,9 @@ import sparkcep
 
 ROWS = "SELECT 'k' || id % 2 AS k, id AS t, (id * 7) % 5 AS v FROM range(12)"
 
+CALL = """SELECT * FROM match_pattern(TABLE(rows), partition_by => 'k', order_by => 't', pattern => 'S DOWN+',
+    define => map('DOWN', 'v < PREV(v)'), measures => map('n', 'COUNT(*)'))"""
+
 
 def matches(spark: SparkSession) -> dict[str, DataFrame]:
     rows = spark.sql(ROWS)
@@ -47,6 +50,9 @@ def outcome(spark: SparkSession) -> dict[str, Any]:
         for batch in batches:
             yield pa.RecordBatch.from_pydict({"home": [module.__file__] * batch.num_rows})
 
+    sparkcep.register(spark)
+    spark.sql(ROWS).createOrReplaceTempView("rows")
+    after["called"] = sorted(map(tuple, spark.sql(CALL).collect()))
     where = spark.range(1).mapInArrow(home, "home string").collect()[0][0]
     return {"before": before, "after": after, "home": where}
 

@@ -9,7 +9,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from pyspark import cloudpickle
 
+from sparkcep.spark.batch import RowMatcher
 from sparkcep.spark.executors import on_executors
 from sparkcep.spark.shipping import zipped
 from sparkcep.spark.unpacking import SHIPPED, unpacked
@@ -72,9 +74,27 @@ def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
         monkeypatch.setattr("pickle.loads", loads)
 
+    def no_folder(pickled: bytes) -> None:
+        raise RuntimeError("cannot cache function 'f': no locator available for file 'x.py'")
+
     missing("sparkcep")
     with pytest.raises(ModuleNotFoundError, match=r"\[MISSING_ON_EXECUTORS\] .* Call sparkcep\.ship\(spark\) before"):
         run(iter([]))
     missing("numba")
     with pytest.raises(ModuleNotFoundError, match=r"\[MISSING_ON_EXECUTORS\] sparkcep needs 'numba' on executors"):
         run(iter([]))
+    monkeypatch.setattr("pickle.loads", no_folder)
+    with pytest.raises(RuntimeError, match=r"\[NO_CACHE_ON_EXECUTORS\] .*NUMBA_CACHE_DIR"):
+        run(iter([]))
+
+
+def test_a_worker_without_the_package_can_load_what_tells_it(tmp_path: Path) -> None:
+    (tmp_path / "function").write_bytes(cloudpickle.dumps(on_executors(RowMatcher.push)))
+    code = (
+        "import pickle, sys; sys.modules['sparkcep'] = None\n"
+        f"function = pickle.load(open({str(tmp_path / 'function')!r}, 'rb'))\n"
+        "try: function(iter([]))\nexcept ModuleNotFoundError as error: print(error)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "do not have sparkcep" in told.stdout
+    assert f"Python that they run ({sys.executable})" in told.stdout
