@@ -15,7 +15,8 @@ import numpy as np
 from sparkcep.engine.automaton import ACCEPT, ACCEPT_AT_END, Automaton
 from sparkcep.engine.limits import OWN, last_rows
 from sparkcep.engine.matches import Matches, Rows, Search, SearchFault, UInt64s
-from sparkcep.engine.sweep_kernels import (
+from sparkcep.engine.sweep_kernels import sweep_groups
+from sparkcep.engine.sweep_tables import (
     COUNT,
     FAULT,
     FIRST_ROW,
@@ -32,7 +33,6 @@ from sparkcep.engine.sweep_kernels import (
     Output,
     Rules,
     Sets,
-    sweep_groups,
 )
 
 MAX_COUNTED_LOOPS = 64

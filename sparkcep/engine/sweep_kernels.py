@@ -11,150 +11,39 @@ Inner loops call no function with arrays: counting their references would cost m
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from sparkcep.engine.automaton import ACCEPT
+from sparkcep.engine.compiled import inlined
 from sparkcep.engine.matches import PAST_LAST_ROW, TO_FIRST, TO_NEXT_ROW, Bools, Int32s, Int64s, UInt64s
-
-Int8s: TypeAlias = npt.NDArray[np.int8]
-
-NOTHING = -3
-MIN_BLOCK = 1024
-FOUND, NOT_BOUND, FIRST_ROW = 0, -1, -2
-GROUP, ROW, NUMBER, COUNT, RUNS, RESUME, FAULT, STEPS = range(8)
-MATCH_FIELDS = 5
+from sparkcep.engine.sweep_tables import (
+    COUNT,
+    FAULT,
+    FIRST_ROW,
+    FOUND,
+    GROUP,
+    MATCH_FIELDS,
+    MIN_BLOCK,
+    NOT_BOUND,
+    NOTHING,
+    NUMBER,
+    RESUME,
+    ROW,
+    RUNS,
+    STEPS,
+    Block,
+    Graph,
+    Int8s,
+    Output,
+    Rules,
+    Sets,
+    Window,
+)
 
 _BYTE = np.uint64(255)
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
-
-
-class Sets(NamedTuple):
-    """Sets of positions of an automaton of p positions, as w words of 64 bits.
-
-    Attributes
-    ----------
-    satisfied : uint64[variable bytes, 256, w]
-        Positions whose variable is among the bits of one byte of the conditions.
-    preceding : uint64[position bytes, 256, w]
-        Positions with an edge to a position among the bits of one byte of a set.
-    accepting, accepting_at_end : uint64[w]
-        Positions with an edge that accepts before any row, behind the last row of the partition.
-    better : uint64[l, w]
-        Positions that the state of loop l prefers to itself.
-    """
-
-    satisfied: UInt64s
-    preceding: UInt64s
-    accepting: UInt64s
-    accepting_at_end: UInt64s
-    better: UInt64s
-
-
-class Graph(NamedTuple):
-    """States and edges of an automaton of p positions.
-
-    Attributes
-    ----------
-    edge_offsets : int32[p + 3]
-        Edges of state s are ``edge_offsets[s]:edge_offsets[s + 1]``; the last two states are the starts.
-    edge_targets : int32[edges]
-        Positions, ACCEPT or ACCEPT_AT_END.
-    labels : int32[p]
-        Label of each position.
-    loops : int32[l]
-        Positions with an edge to themselves whose repetitions are counted.
-    loop_of : int32[p]
-        Index into `loops`, or −1.
-    chosen : int8[p + 2, 256] | int8[p + 2, 0]
-        First edge target of a state before a row, by the set of positions that may take the row;
-        for up to 8 positions.
-    """
-
-    edge_offsets: Int32s
-    edge_targets: Int32s
-    labels: Int32s
-    loops: Int32s
-    loop_of: Int32s
-    chosen: Int8s
-
-
-class Block(NamedTuple):
-    """What the backward pass knows of some rows.
-
-    Attributes
-    ----------
-    alive : uint64[rows, w]
-        Positions that may take the row such that acceptance is reachable.
-    earliest : int32[rows, p] | int32[0, p]
-        Block row of the earliest last row of such an acceptance; with limits only.
-    repeats : int32[rows, l] | int32[rows, 0]
-        How many rows from here on a loop takes one after the other; for overlapping matches only.
-    """
-
-    alive: UInt64s
-    earliest: Int32s
-    repeats: Int32s
-
-
-class Window(NamedTuple):
-    """The rows of a block: `first` … `until` − 1, of groups `group` … `groups` − 1.
-
-    Starts before `covered` are decided by it. Groups before `closed` are complete.
-    """
-
-    first: int
-    covered: int
-    until: int
-    group: int
-    groups: int
-    closed: int
-
-
-class Rules(NamedTuple):
-    """How a search goes.
-
-    Attributes
-    ----------
-    limits : int64[n] | int64[0]
-        Last row that a match from each row may reach, if there are limits.
-    at_start
-        Whether the first row is the first of its partition.
-    skip
-        Skip mode.
-    skip_labels : bool[labels]
-        Labels that the skip target stands for.
-    """
-
-    limits: Int64s
-    at_start: bool
-    skip: int
-    skip_labels: Bools
-
-
-class Output(NamedTuple):
-    """What a sweep found.
-
-    Attributes
-    ----------
-    matches : int64[5, m]
-        Group, start, end, number, end of the runs of each match.
-    run_label, run_length : int32[r], int64[r]
-        Runs of all matches.
-    state : int64[8]
-        At GROUP … STEPS: group and row where the search stands, number of its next match, how
-        many matches and runs there are, first start left undecided, fault code, work done.
-    """
-
-    matches: Int64s
-    run_label: Int32s
-    run_length: Int64s
-    state: Int64s
-
 
 _kernel = njit(cache=True, nogil=True)
 _inner = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -287,11 +176,18 @@ def _repetitions(repeats: Int32s, earliest: Int32s, loop: int, position: int, ro
     return low
 
 
-@_inner
-def _skip_target(
-    skip: int, skip_labels: Bools, start: int, run_label: Int32s, run_length: Int64s, first: int, runs: int
+@inlined
+def _following(
+    skip: int, skip_labels: Bools, start: int, behind: int, run_label: Int32s, run_length: Int64s, first: int, runs: int
 ) -> int:
-    """Return the first or last row of the skip target in runs first … runs − 1, or NOT_BOUND, or FIRST_ROW."""
+    """Return where to search on behind a match of rows start … behind − 1 in runs first … runs − 1.
+
+    For skip targets NOT_BOUND or FIRST_ROW where the standard has an error.
+    """
+    if skip == TO_NEXT_ROW or behind == start:
+        return start + 1
+    if skip == PAST_LAST_ROW:
+        return behind
     row, found = start, NOT_BOUND
     for run in range(first, runs):
         if skip_labels[run_label[run]]:
@@ -300,6 +196,46 @@ def _skip_target(
                 break
         row += run_length[run]
     return FIRST_ROW if found == start else found
+
+
+@inlined
+def _next_start(chosen: Int8s, alive: UInt64s, source: int, later: int, row: int, stop: int) -> int:
+    """Return the first row from `row` on that takes an edge, at most `stop`; later rows start from state `later`.
+
+    Most rows of most data start nothing: they are passed over without the bookkeeping of a match.
+    """
+    while row < stop and chosen[source, alive[row, 0]] == NOTHING:
+        source, row = later, row + 1
+    return row
+
+
+@inlined
+def _take_rows(
+    chosen: Int8s, alive: UInt64s, labels: Int32s, source: int, row: int, last: int, written: int, run_label: Int32s,
+    run_length: Int64s,
+) -> tuple[int, int, int, np.int32]:  # fmt: skip
+    """Take edges over rows as long as one is open; write the runs behind the first `written` ones.
+
+    Returns
+    -------
+    tuple
+        State, next row, runs written, and what ended it: ACCEPT or, if there are no more rows or no more room, 0.
+    """
+    begun, target, label, before = row, np.int32(0), np.int32(-1), written
+    while row <= last and written < run_label.size:
+        to = np.int64(chosen[source, alive[row, 0]])
+        if to < 0:
+            target = np.int32(to)
+            break
+        if labels[to] != label:
+            if written > before:
+                run_length[written - 1] = row - begun
+            begun, label, written = row, labels[to], written + 1
+            run_label[written - 1] = label
+        source, row = to, row + 1
+    if written > before:
+        run_length[written - 1] = row - begun
+    return source, row, written, target
 
 
 @_inner
@@ -314,6 +250,7 @@ def _read_off(graph: Graph, block: Block, offsets: Int64s, window: Window, rules
     matches, run_label, run_length, state = output
     limits, at_start, skip, skip_labels = rules
     limited, repeating, first, positions = limits.size > 0, repeats.shape[1] > 0, window.first, labels.size
+    quick = chosen.shape[1] > 0 and not limited and not repeating
     group, start, number, count, runs = state[GROUP], state[ROW], state[NUMBER], state[COUNT], state[RUNS]
     while start < window.covered:
         while start >= offsets[group + 1]:
@@ -321,6 +258,15 @@ def _read_off(graph: Graph, block: Block, offsets: Int64s, window: Window, rules
         end, begins = offsets[group + 1] - first, start == offsets[group] and (group > 0 or at_start)
         source, last = positions + (0 if begins else 1), (limits[start] - first if limited else end - 1)
         row, label, written, target = start - first, np.int32(-1), runs, np.int32(0)
+        if quick:
+            passed = _next_start(chosen, alive, source, positions + 1, row, min(end, window.covered - first)) - row
+            if passed > 0:
+                start, state[STEPS] = start + passed, state[STEPS] + passed
+                continue
+            source, row, written, target = _take_rows(
+                chosen, alive, labels, source, row, last, runs, run_label, run_length
+            )
+            state[STEPS] += row + first - start + (target < 0)
         while target >= 0 and written < run_label.size:
             state[STEPS] += 1
             target, surveyed = np.int32(NOTHING), chosen.shape[1] > 0 and row <= last
@@ -349,12 +295,10 @@ def _read_off(graph: Graph, block: Block, offsets: Int64s, window: Window, rules
             continue
         if target >= 0 or count == matches.shape[1]:
             break
-        following = start + 1 if skip == TO_NEXT_ROW or row + first == start else row + first
-        if skip > TO_NEXT_ROW and row + first > start:
-            following = _skip_target(skip, skip_labels, start, run_label, run_length, runs, written)
-            if following < 0:
-                state[FAULT] = following
-                break
+        following = _following(skip, skip_labels, start, row + first, run_label, run_length, runs, written)
+        if following < 0:
+            state[FAULT] = following
+            break
         matches[0, count], matches[1, count], matches[2, count] = group, start, row + first
         matches[3, count], matches[4, count] = number, written
         start, number, count, runs = following, number + 1, count + 1, written
