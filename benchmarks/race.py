@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -38,15 +39,20 @@ def race(
     warm_up: int = 1,
     watch_every: float | None = None,
     clock: Callable[[], float] = time.perf_counter,
+    budget: float = math.inf,
 ) -> dict[str, Timing]:
     """Run all jobs in turns, so that what disturbs the machine disturbs all of them.
 
     `watch_every` is the interval in seconds at which short-lived workers are looked for;
     `clock` tells the time: that of the processor for what runs in this thread alone.
     Every other round goes backwards, so that no job always follows the same one.
+    Once all rounds together took `budget` seconds, no further one begins; one is always run.
     """
+    end = time.perf_counter() + budget
     timings = {name: Timing() for name in jobs}
     for round_number in range(-warm_up, repeats):
+        if round_number > 0 and time.perf_counter() > end:
+            break
         names = list(jobs) if round_number % 2 else list(jobs)[::-1]
         for name in names:
             gc.collect()

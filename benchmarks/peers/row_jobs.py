@@ -34,18 +34,17 @@ class RowJob(NamedTuple):
         """
 
 
-_KINDS = {"A": "A.kind = 'view'", "B": "B.kind = 'cart'", "C": "C.kind = 'buy'"}
-_FALL_OF_MATCH = "(LAST(DOWN.price, 1) IS NULL AND DOWN.price < STRT.price) OR DOWN.price < LAST(DOWN.price, 1)"
+_KINDS = {"A": "kind = 'view'", "B": "kind = 'cart'", "C": "kind = 'buy'"}
+_FALL_OF_MATCH = "(LAST(DOWN.price, 1) IS NULL AND price < STRT.price) OR price < LAST(DOWN.price, 1)"
 
 FUNNEL = RowJob("funnel A B+ C", "A B+ C", _KINDS)
 STRICT = RowJob("funnel A B C", "A B C", _KINDS)
 V_SHAPE = RowJob(
     "V-shape STRT DOWN+ UP+", "STRT DOWN+ UP+", {"DOWN": "price < PREV(price)", "UP": "price > PREV(price)"}
 )
+# The current row is named without its variable, which spares some matchers the search for it.
 # Matchers without PREV compare with rows of the match; a loop may not be the last thing for some.
-TURN = RowJob(
-    "turn STRT DOWN+ UP, PREV here", "STRT DOWN+ UP", {"DOWN": "price < PREV(price)", "UP": "price > PREV(price)"}
-)
+TURN = RowJob("turn STRT DOWN+ UP", "STRT DOWN+ UP", {"DOWN": "price < PREV(price)", "UP": "price > PREV(price)"})
 TURN_BY_LAST = RowJob(
-    "turn STRT DOWN+ UP, LAST", "STRT DOWN+ UP", {"DOWN": _FALL_OF_MATCH, "UP": "UP.price > LAST(DOWN.price)"}
+    "turn STRT DOWN+ UP, LAST", "STRT DOWN+ UP", {"DOWN": _FALL_OF_MATCH, "UP": "price > LAST(DOWN.price)"}
 )
