@@ -14,6 +14,7 @@ from pyspark.sql.udtf import AnalyzeArgument
 
 from sparkcep.errors import BindingError, SparkcepError, SparkcepWarning
 from sparkcep.logical.row_types import RowTypes
+from sparkcep.spark import table_function
 from sparkcep.spark.arguments import Arguments
 from sparkcep.spark.table_function import MatchPattern, RegisteredBatches
 from sparkcep.spark.table_match import RowExpressions
@@ -159,6 +160,28 @@ def test_returned_values_of_events() -> None:
         assert {field.name: field.dataType.simpleString() for field in found.schema} == columns
     counted = analyze(pattern="SEQ(A a, B b)", partition_by="k", order_by="t", type_column="k", matches="count")
     assert counted.schema.simpleString() == "struct<k:string,match_count:decimal(38,0)>"
+
+
+@pytest.mark.parametrize("most", [1, 5, 1000])
+def test_rows_are_matched_when_many_have_come(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(table_function, "_ROWS_AT_ONCE", most)
+    found = analyze(
+        T.StructType(SCHEMA.fields[:3]), pattern="S DOWN+", partition_by="k", order_by="t",
+        define={"DOWN": "v < PREV(v)"}, measures={"n": "COUNT(*)", "next": "NEXT(v)", "number": "MATCH_NUMBER()"},
+    )  # fmt: skip
+    names = [column.alias or column.name.strip("`") for column in found.select]
+    function, rows, early = MatchPattern(found), [], 0
+    for key, length in [("a", 4), (None, 1), ("b", 12), ("c", 2), ("d", 3)]:
+        for place in range(length):
+            values = {"k": key, "v": -(place % 4)}
+            answer = function.eval(T.Row(**{name: values.get(name, 0) for name in names})) or []
+            early += bool(answer)
+            rows += answer
+    rows += function.terminate()
+    assert rows == [
+        ("a", 4, None, 1), ("b", 4, 0, 1), ("b", 4, 0, 2), ("b", 4, None, 3), ("c", 2, None, 1), ("d", 3, None, 1),
+    ]  # fmt: skip
+    assert (early > 0) == (most < 1000)
 
 
 def test_slices_wait_for_the_rows_behind_them() -> None:
