@@ -15,6 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 ROOT = Path(__file__).parents[2]
 RECIPES = ROOT / "examples/recipes"
 FLIGHTS = str(ROOT / "examples/data/flights.parquet")
+# Without one, Spark looks into the file in a job, on Connect whenever it analyses what is read from it.
+SCHEMA = "tail_number string, scheduled_departure timestamp_ntz, carrier string, flight int, departure_delay int"
 
 
 class Dbt:
@@ -32,7 +34,7 @@ class Dbt:
 
 
 def flights_of_a_week(spark: SparkSession) -> DataFrame:
-    return spark.read.parquet(FLIGHTS).where("scheduled_departure < TIMESTAMP_NTZ '2013-01-08'")
+    return spark.read.schema(SCHEMA).parquet(FLIGHTS).where("scheduled_departure < TIMESTAMP_NTZ '2013-01-08'")
 
 
 def test_dbt_model_is_lazy_and_takes_settings(spark: SparkSession, jobs_begun: Callable[[], int]) -> None:
