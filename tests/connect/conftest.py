@@ -48,7 +48,7 @@ def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect
     """Start the server when the first test asks for it."""
     folder = tmp_path_factory.mktemp("connect")
     settings = {name: value.format(folder=folder) for name, value in SETTINGS.items()}
-    with ConnectServer({"spark.master": "local[2]", **settings}, use_this_python()) as server:
+    with ConnectServer({"spark.master": "local[2]", **settings}, {**os.environ, **use_this_python()}) as server:
         yield server
 
 

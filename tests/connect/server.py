@@ -7,13 +7,12 @@ process, and the tests have no JVM that anything could lean on.
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = "org.apache.spark.sql.connect.SparkConnectPlugin"
@@ -27,14 +26,12 @@ class ConnectServer:
     settings
         Of Spark.
     environment
-        Variables beside those of this process.
+        All variables of its process.
     folder
         Where it runs: relative paths of queries start there, and Python workers can import what is there.
     """
 
-    def __init__(
-        self, settings: Mapping[str, str], environment: Mapping[str, str] = MappingProxyType({}), folder: Path = ROOT
-    ) -> None:
+    def __init__(self, settings: Mapping[str, str], environment: Mapping[str, str], folder: Path = ROOT) -> None:
         with socket.socket() as free:
             free.bind(("localhost", 0))
             port = free.getsockname()[1]
@@ -46,11 +43,16 @@ class ConnectServer:
             stdout=subprocess.PIPE,
             text=True,
             cwd=folder,
-            env={**os.environ, **environment},
+            # Variables such as SPARK_REMOTE are about the client.
+            env={name: value for name, value in environment.items() if not name.startswith("SPARK_")},
         )
 
     def __enter__(self) -> ConnectServer:
-        self.jobs_begun()  # answered when the server stands
+        try:
+            self.jobs_begun()  # answered when the server stands
+        except BaseException:
+            self._process.communicate(timeout=60)
+            raise
         return self
 
     def __exit__(

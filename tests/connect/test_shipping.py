@@ -44,7 +44,7 @@ def test_a_cluster(python: str, tmp_path: Path) -> None:
 
 def test_connect(python: str, tmp_path: Path) -> None:
     settings = {"spark.master": "local[1]", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1"}
-    with ConnectServer(settings, {**environment(tmp_path, python), "PYTHONPATH": ""}, tmp_path) as server:
+    with ConnectServer(settings, environment(tmp_path, python), tmp_path) as server:
         spark = SparkSession.builder.remote(server.url).create()
         try:
             check(shipping_application.outcome(spark), tmp_path / "cache")
