@@ -67,7 +67,7 @@ BENCHMARKS = {
     "apply_in_pandas": Benchmark(peer_races.apply_in_pandas, 1_000_000),
     "lead_columns": Benchmark(peer_races.lead_columns, 1_000_000),
     "pandas_match_recognize": Benchmark(peer_races.pandas_match_recognize, 1_000_000),
-    "flink": Benchmark(peer_races.flink, 500_000),
+    "flink": Benchmark(peer_races.flink, 200_000),
     "joins": Benchmark(plans.joins, 10_000_000),
     "semi_join": Benchmark(plans.semi_join, 8_000_000),
     "apam": Benchmark(plans.apam, 100_000),

@@ -30,7 +30,7 @@ from benchmarks.races import race_record
 from benchmarks.report import Result
 from benchmarks.session import session
 
-KEYS = 20_000
+ROWS_OF_KEY = 50
 SCHEMA = "i bigint, ts timestamp, key int, kind string, price double"
 IN_MEMORY, FROM_FILE = "from memory", "from file"
 BUDGET = 60.0
@@ -40,13 +40,14 @@ Answer = TypeVar("Answer")
 
 def apply_in_pandas(scale: Scale) -> Result:
     """Measure bar 4: `applyInPandas` with a loop in Python, whole Spark jobs over the same Parquet files."""
+    keys = scale.rows // ROWS_OF_KEY
     result = Result(
         "apply_in_pandas",
-        f"Against applyInPandas with a loop, {KEYS:,} keys",
-        scale.settings(keys=KEYS, budget=f"{BUDGET:g} s"),
+        f"Against applyInPandas with a loop, {keys:,} keys",
+        scale.settings(keys=keys, budget=f"{BUDGET:g} s"),
     )
     with session() as spark:
-        rows = read_events(spark, scale.rows, KEYS)
+        rows = read_events(spark, scale.rows, keys)
         for job, by_hand in ((FUNNEL, funnel), (V_SHAPE, v_shape)):
             _race_by_hand(result, job, sparkcep.Options(), by_hand(rows), rows, scale, at_least=10)
     return result
@@ -154,7 +155,8 @@ def pandas_match_recognize(scale: Scale) -> Result:
 
 def flink(scale: Scale) -> Result:
     """Measure bar 5: Flink SQL as a batch."""
-    return _raced("flink", FLINK, (FUNNEL, TURN), [Field(KEYS, scale.rows, (FROM_FILE,))], scale)
+    field = Field(scale.rows // ROWS_OF_KEY, scale.rows, (FROM_FILE,))
+    return _raced("flink", FLINK, (FUNNEL, TURN), [field], scale)
 
 
 def _raced(name: str, peer: Peer, jobs: Sequence[RowJob], fields: Sequence[Field], scale: Scale) -> Result:

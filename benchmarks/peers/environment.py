@@ -16,7 +16,7 @@ from benchmarks.data import FOLDER as DATA
 
 FOLDER = DATA / "peers"
 MEMORY, SECONDS = 8 * 2**30, 120
-"""What one process may hold, in bytes, and what one command may take."""
+"""What one process may reserve, in bytes, and what one command may take."""
 
 
 class NotAvailable(Exception):
@@ -28,6 +28,7 @@ class Peer:
     """Another matcher: the package, its version, the Python it needs, the script that runs it.
 
     `needs` are the packages that it imports for the work here, installed with it and without theirs.
+    `memory` is what its process may reserve, in bytes; a Java machine reserves far more than its heap.
     """
 
     package: str
@@ -35,6 +36,7 @@ class Peer:
     python: str
     script: str
     needs: tuple[str, ...] = ()
+    memory: int = MEMORY
 
 
 EPIGREP = Peer("epigrep", "0.2.0", "3.11", "with_epigrep.py")
@@ -54,6 +56,7 @@ FLINK = Peer(
     "3.11",
     "with_flink.py",
     (*_OF_FLINK, *_DATES, "typing_extensions==4.15.0"),
+    2 * MEMORY,
 )
 
 
@@ -117,7 +120,7 @@ class PeerProcess:
             env={name: value for name, value in os.environ.items() if not name.startswith("PYTHON")},
             text=True,
         )
-        resource.prlimit(self._process.pid, resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.prlimit(self._process.pid, resource.RLIMIT_AS, (peer.memory, peer.memory))
 
     def ask(self, command: str) -> Any:
         """Send a command; return its answer."""
@@ -141,7 +144,7 @@ class PeerProcess:
             pass
         finally:
             limit.cancel()
-        caps = f"{SECONDS} s and {MEMORY // 2**30} GiB"
+        caps = f"{SECONDS} s and {self.peer.memory // 2**30} GiB"
         last = "" if out_of_time.is_set() else "; it ended: " + self._last_words()
         raise NotAvailable(f"{self.peer.package} gave no answer to '{command}' within {caps}{last}")
 

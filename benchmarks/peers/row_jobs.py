@@ -43,7 +43,7 @@ V_SHAPE = RowJob(
     "V-shape STRT DOWN+ UP+", "STRT DOWN+ UP+", {"DOWN": "price < PREV(price)", "UP": "price > PREV(price)"}
 )
 # The current row is named without its variable, which spares some matchers the search for it.
-# Matchers without PREV compare with rows of the match; a loop may not be the last thing for some.
+# The same once with PREV and once with rows of the match, for matchers that look no further.
 TURN = RowJob("turn STRT DOWN+ UP", "STRT DOWN+ UP", {"DOWN": "price < PREV(price)", "UP": "price > PREV(price)"})
 TURN_BY_LAST = RowJob(
     "turn STRT DOWN+ UP, LAST", "STRT DOWN+ UP", {"DOWN": _FALL_OF_MATCH, "UP": "price > LAST(DOWN.price)"}

@@ -15,12 +15,12 @@ from pyflink.table import EnvironmentSettings, TableEnvironment
 from row_jobs import FUNNEL, TURN, TURN_BY_LAST
 from serving import serve
 
-# The language has no PREV.
+# Told with LAST in place of PREV.
 JOBS = {FUNNEL.name: FUNNEL, TURN.name: TURN_BY_LAST}
 SETTINGS = {
     "parallelism.default": "2",
     "table.exec.resource.default-parallelism": "2",
-    "execution.batch.adaptive.auto-parallelism.enabled": "false",  # takes one task for files of this size
+    "execution.batch.adaptive.auto-parallelism.enabled": "false",  # took one task for files of this size
     "taskmanager.numberOfTaskSlots": "2",
     "taskmanager.memory.managed.size": "1g",
     "table.local-time-zone": "UTC",
