@@ -162,8 +162,7 @@ def test_nan_and_negative_zero_compare_as_in_spark(spark: SparkSession, kind: st
     assert [row.at for row in matched.collect()] == [1, 3]
 
 
-def test_collated_strings_are_compared_by_their_collation_or_refused(spark: SparkSession, generated_code: None) -> None:
-    """With generated code: without it, Spark 4.0.0 compares such texts byte by byte."""
+def test_collated_strings_are_compared_by_their_collation_or_refused(spark: SparkSession) -> None:
     rows = spark.sql(
         "SELECT 'k' AS k, id, collate(s, 'UTF8_LCASE') AS s FROM VALUES (1, 'abc'), (2, 'ABC'), (3, 'x') AS t(id, s)"
     )
