@@ -36,10 +36,10 @@ SETTINGS = {
 
 # Files with the most work come first, so that no worker is left alone with a long one.
 LONGEST = (
-    "test_event_tables", "test_tables", "test_expressions", "test_sql_jobs", "test_readme", "test_event_engines",
-    "test_sase_figures", "test_windows", "test_slices", "test_aggregates", "test_engines", "test_features",
-    "test_match_graphs", "test_cli", "test_register", "test_enable", "test_examples", "test_sql", "test_values",
-    "test_errors",
+    "test_event_tables", "test_tables", "test_cli", "test_features", "test_expressions", "test_register", "test_sql",
+    "test_sql_jobs", "test_examples", "test_sase_figures", "test_observe", "test_aggregates", "test_match_graphs",
+    "test_event_engines", "test_values", "test_readme", "test_event_features", "test_recipes", "test_semi_joins",
+    "test_engines", "test_slices", "test_enable", "test_windows", "test_type_rules", "test_errors",
 )  # fmt: skip
 
 
