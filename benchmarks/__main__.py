@@ -55,7 +55,7 @@ BENCHMARKS = {
     "any_order_windows": Benchmark(any_order.any_order_windows, 1_000_000),
     "any_order_output": Benchmark(any_order.any_order_output, 100_000),
     "spark_windows": Benchmark(spark_plans.spark_windows, 1_000_000),
-    "spark_output": Benchmark(spark_plans.spark_output, 1_600_000),
+    "spark_output": Benchmark(spark_plans.spark_output, 400_000),
     "lazy": Benchmark(any_order.lazy, 23_000),
     "compressed": Benchmark(compressed.compressed, compressed.LOOPS + 2),
     "runs": Benchmark(events.runs, 2_000_000),
