@@ -1,6 +1,6 @@
 """Everything sparkcep uses of PySpark that PySpark does not promise, and since when it holds.
 
-Seen on PySpark 4.0.0, 4.1 and 4.3, on classic sessions and on Connect. Whoever adds to this file says why no public
+Seen on PySpark 4.0.0 and 4.3, on classic sessions and on Connect. Whoever adds to this file says why no public
 way exists; ``tests/unit/test_private_use.py`` finds uses anywhere else.
 """
 

@@ -88,13 +88,17 @@ def read_observation(observation: str | Observation, *, timeout: float = 60.0) -
     if dropped is not None:
         metrics.update(_found_in(dropped, timeout))
     counters = Counters.of(metrics)
+    _warn_of_ties(counters)
+    return counters
+
+
+def _warn_of_ties(counters: Counters) -> None:
     if counters.ties:
         warn(
             f"{counters.ties:,} of {counters.rows or 0:,} rows have the same order values as the row before them in "
             "their partition: which comes first, and so what matches, depends on how Spark read them; add columns to "
             "order_by that tell them apart"
         )
-    return counters
 
 
 def _found_in(observation: Observation, timeout: float) -> dict[str, Any]:
