@@ -98,9 +98,10 @@ def test_selections_are_subsets_and_counts_count(case: EventCase) -> None:
 @given(st.integers(0, 10**6).map(seeded_case))
 def test_irrelevant_rows_may_be_dropped_where_any_event_may_be_skipped(case: EventCase) -> None:
     text = case.arguments["pattern"]
-    assume(not any(word in text for word in ("strict", "partition_contiguity", "STRICT", "EVENTS", "UNTIL", "_ ")))
+    assume(not any(word in text for word in ("strict", "partition_contiguity", "STRICT", "EVENTS", "UNTIL")))
     assume(case.arguments.get("strategy", "skip") not in ("strict", "partition_contiguity"))
     named = {leaf.type for leaf, _ in leaves(read_event_pattern(text).root)}
+    assume("_" not in named)
     fewer = EventCase(tuple(row for row in case.rows if row["type"] in named), case.arguments)
     assert identity(outcome(case)) == identity(outcome(fewer))
 
