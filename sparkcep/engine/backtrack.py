@@ -16,17 +16,15 @@ no memory at all.
 from __future__ import annotations
 
 import functools
-from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from sparkcep.engine import backtrack_kernel as kernel
 from sparkcep.engine.backtrack_kernel import Data, Machine, Workspace
 from sparkcep.engine.history import Columns, History, grown_history, new_history
 from sparkcep.engine.limits import OWN, last_rows
 from sparkcep.engine.live_state import first_variables, key_layout
-from sparkcep.engine.matches import Int64s, Matches, Rows, Search, SearchFault
+from sparkcep.engine.matches import Int64s, Matches, Rows, Search, SearchFault, doubled
 from sparkcep.engine.memo import FIRST_KEYS, Memo, grown_memo, may_grow, new_memo
 from sparkcep.engine.program import Program
 from sparkcep.engine.slots import Codes, SlotCode
@@ -38,7 +36,6 @@ _FAULTS = {
     kernel.NOT_BOUND: "target not bound",
     kernel.FIRST_ROW: "target is first row",
 }
-_Number = TypeVar("_Number", np.int32, np.int64)
 
 
 def backtrack(
@@ -171,18 +168,12 @@ def _run(
 
 def _grown_workspace(work: Workspace, report: int) -> Workspace:
     if report == kernel.CHOICES_FULL:
-        return work._replace(choices=_doubled(work.choices))
+        return work._replace(choices=doubled(work.choices))
     if report == kernel.LOG_FULL:
-        return work._replace(log=_doubled(work.log))
+        return work._replace(log=doubled(work.log))
     if report == kernel.MATCHES_FULL:
-        return work._replace(matches=_doubled(work.matches))
-    return work._replace(run_label=_doubled(work.run_label), run_length=_doubled(work.run_length))
-
-
-def _doubled(array: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
-    larger = np.empty((2 * len(array), *array.shape[1:]), array.dtype)
-    larger[: len(array)] = array
-    return larger
+        return work._replace(matches=doubled(work.matches))
+    return work._replace(run_label=doubled(work.run_label), run_length=doubled(work.run_length))
 
 
 def _matches(work: Workspace, rows: Rows) -> Matches:

@@ -33,8 +33,13 @@ def stream_of(rows: EventRows, borders: Int64s, ordinals: Int64s) -> Stream:
         fraction,
         np.ascontiguousarray(rows.classes, np.int64),
         ordinals,
-        ends[np.searchsorted(borders, np.arange(rows.count), side="right")],
+        ends[group_numbers(borders, rows.count)],
     )
+
+
+def group_numbers(borders: Int64s, count: int) -> Int64s:
+    """Return for each of `count` rows how many groups have started, its own one included."""
+    return np.repeat(np.arange(len(borders) + 1), np.diff(borders, prepend=0, append=count))
 
 
 def operands_of(rows: EventRows) -> Operands:

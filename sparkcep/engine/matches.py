@@ -7,7 +7,7 @@ neighbouring rows (row patterns leave no gaps), told apart into runs of one labe
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ Int32s: TypeAlias = npt.NDArray[np.int32]
 UInt64s: TypeAlias = npt.NDArray[np.uint64]
 Float64s: TypeAlias = npt.NDArray[np.float64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
+_Number = TypeVar("_Number", np.int32, np.int64)
 
 PAST_LAST_ROW, TO_NEXT_ROW, TO_FIRST, TO_LAST = range(4)
 
@@ -149,3 +150,10 @@ class SearchFault(Exception):
     group: int
     row: int
     number: int
+
+
+def doubled(array: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+    """Return a longer copy; memory behind what there is is not touched before it is used."""
+    longer = np.empty((2 * len(array), *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer

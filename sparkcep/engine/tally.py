@@ -87,10 +87,11 @@ class Tally:
         if self.longest_match is not None and len(lengths):
             self.longest_match = max(self.longest_match, int(lengths.max()))
 
-    def struct(self) -> pa.Array:
-        """Return the counters as one struct."""
-        return pa.array([{name: getattr(self, name) for name in COUNTERS}], COUNTERS_TYPE)
+    def struct(self, sampled: list[int] | None) -> pa.Array:
+        """Return the counters as one struct, with what was counted on a sample."""
+        return pa.array([{SAMPLED: sampled} | {name: getattr(self, name) for name in COUNTERS}], COUNTERS_TYPE)
 
 
 COUNTERS = tuple(field.name for field in fields(Tally))
-COUNTERS_TYPE = pa.struct([(name, pa.int64()) for name in COUNTERS])
+SAMPLED = "sampled"
+COUNTERS_TYPE = pa.struct([*((name, pa.int64()) for name in COUNTERS), (SAMPLED, pa.list_(pa.int64()))])

@@ -18,12 +18,12 @@ import numpy as np
 from sparkcep.engine import bound_rows as kernel
 from sparkcep.engine.bound_program import BoundPattern, BoundProgram
 from sparkcep.engine.bound_rows import Positions
-from sparkcep.engine.event_input import operands_of, stream_of
+from sparkcep.engine.event_input import group_numbers, operands_of, stream_of
 from sparkcep.engine.event_tables import EVENTS
 from sparkcep.engine.events import COUNT, EventMatches, EventRows, joined_matches
 from sparkcep.engine.match_listing import Listing, first_of, new_listing
 from sparkcep.engine.match_results import MatchResults
-from sparkcep.engine.matches import Bools, Int64s, UInt64s
+from sparkcep.engine.matches import Bools, Int64s, UInt64s, doubled
 from sparkcep.engine.run_edges import Input
 from sparkcep.engine.run_pools import MOST_LISTED_EVENTS, RunPools, too_many_matches
 from sparkcep.engine.slots import Codes
@@ -116,13 +116,11 @@ class WindowSearch(ABC, Generic[Program, Choice]):
         self.old = old
         self.rows = parts[0] if len(parts) == 1 else joined_rows(parts)
         self.borders: Int64s = (self.rows.count - parts[-1].count + parts[-1].starts).astype(np.int64)
-        groups = np.searchsorted(self.borders, np.arange(self.rows.count), side="right")
+        groups = group_numbers(self.borders, self.rows.count)
         self.keys = groups * (int(self.rows.classes.max(initial=0)) + 1) + self.rows.classes
-        classed = np.flatnonzero(self.rows.classes >= 0)
-        keys = self.keys[classed]
-        # Few keys are short numbers, which are sorted in linear time.
-        short = keys.astype(np.uint16) if keys.max(initial=0) < 2**16 else keys
-        self.by_key = classed[np.argsort(short, kind="stable")]
+        self.masks = [self._masks(pattern) for pattern in self.program.patterns]
+        usable = np.logical_or.reduce([mask for masks in self.masks for mask in masks])
+        self.by_key = self._sorted(np.flatnonzero(usable & (self.rows.classes >= 0)))
         self.buckets = distinct(self.keys[self.by_key])
         stream = stream_of(self.rows, self.borders, self._ordinals(groups))
         starts = np.zeros(self.rows.count, np.bool_)
@@ -137,6 +135,27 @@ class WindowSearch(ABC, Generic[Program, Choice]):
         self.counts = np.zeros(len(self.buckets), np.int64)
         self.needed: list[Int64s] = []
 
+    def _masks(self, pattern: BoundPattern) -> list[Bools]:
+        """Return which rows each component may take by conditions over one row; then, which are witnesses."""
+        masks = [self._satisfying(bits) for bits in pattern.bits]
+        for loop in pattern.loops:
+            masks[loop.component] |= self._satisfying(loop.take_bits)
+        return masks
+
+    def _satisfying(self, bits: UInt64s) -> Bools:
+        held = np.ones(self.rows.count, np.bool_)
+        for words, word in zip(self.rows.conditions, bits, strict=True):
+            if word:
+                held &= (words & word) == word
+        return held
+
+    def _sorted(self, rows: Int64s) -> Int64s:
+        """Return ascending rows by group and class."""
+        keys = self.keys[rows]
+        # Few keys are short numbers, which are sorted in linear time.
+        short = keys.astype(np.uint16) if keys.max(initial=0) < 2**16 else keys
+        return rows[np.argsort(short, kind="stable")]
+
     def _ordinals(self, groups: Int64s) -> Int64s:
         """Number the rows within their classes, if a window counts events."""
         matcher, count = self.matcher, self.rows.count
@@ -144,7 +163,7 @@ class WindowSearch(ABC, Generic[Program, Choice]):
         if not matcher.counts_events:
             return ordinals
         ordinals[: self.old] = matcher.ordinals
-        new = self.by_key[self.by_key >= self.old]
+        new = self._sorted(self.old + np.flatnonzero(self.rows.classes[self.old :] >= 0))
         first_of_key = np.searchsorted(self.keys[new], self.keys[new])
         ordinals[new] = np.arange(len(new)) - first_of_key
         continued = new[groups[new] == 0]
@@ -158,10 +177,7 @@ class WindowSearch(ABC, Generic[Program, Choice]):
 
     def matches(self) -> EventMatches:
         """Search with every order of the pattern; order and number what is found."""
-        for number, pattern in enumerate(self.program.patterns):
-            masks = [self._satisfying(bits) for bits in pattern.bits]
-            for loop in pattern.loops:
-                masks[loop.component] |= self._satisfying(loop.take_bits)
+        for number, (pattern, masks) in enumerate(zip(self.program.patterns, self.masks, strict=True)):
             lists = [self.by_key[mask[self.by_key]] for mask in masks]
             closing = set(pattern.ends) - {loop.component for loop in pattern.loops}
             self.needed += [lists[k] for k in range(pattern.size) if len(pattern.ends) > 1 or k not in closing]
@@ -235,9 +251,6 @@ class WindowSearch(ABC, Generic[Program, Choice]):
                 keys[i], absent[i] = operands.integers[column], operands.integer_nulls[column]
         return keys, absent
 
-    def _satisfying(self, bits: UInt64s) -> Bools:
-        return ((self.given.stream.conditions & bits[:, None]) == bits[:, None]).all(axis=0)
-
     def _stretches(self, number: int, masks: list[Bools]) -> Iterator[tuple[Choice, int, int]]:
         """Yield stretches of new rows, each with how to search in it."""
         firsts = range(self.old, self.rows.count, ROWS_PER_CHOICE)
@@ -304,10 +317,9 @@ def distinct(ascending: Int64s) -> Int64s:
 
 def _doubled(listing: Listing) -> Listing:
     """Return twice the room, with the matches listed so far."""
-    matches, events = 2 * len(listing.completed), 2 * len(listing.rows)
     return Listing(
-        np.resize(listing.offsets, matches + 1), np.resize(listing.rows, events), np.resize(listing.components, events),
-        np.resize(listing.completed, matches), np.resize(listing.order, matches), np.resize(listing.class_of, matches),
+        doubled(listing.offsets)[:-1], doubled(listing.rows), doubled(listing.components),
+        doubled(listing.completed), doubled(listing.order), doubled(listing.class_of),
     )  # fmt: skip
 
 
