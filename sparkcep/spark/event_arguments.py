@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 
 from sparkcep.errors import BindingError, PatternSyntaxError, SparkcepError, did_you_mean
+from sparkcep.logical.event_binder import bind_events
+from sparkcep.logical.event_bound import LogicalEvents
+from sparkcep.logical.types import TypeOracle
 from sparkcep.spark.arguments import ArgumentReader, Arguments, listed, refuse_other_language
 from sparkcep.spark.source import Source
 from sparkcep.syntax.builder import Pattern
@@ -54,6 +58,33 @@ class EventClause:
     sample: int | float | None
     strict_time: bool
     timeouts: bool
+
+    def bound(
+        self,
+        columns: Sequence[str],
+        oracle: TypeOracle,
+        *,
+        aliases: Sequence[str] = (),
+        is_aggregate: Callable[[str], bool] = lambda _name: False,
+    ) -> LogicalEvents:
+        """Return what it means over an input with these columns; see `bind_events`."""
+        return bind_events(
+            self.pattern,
+            columns,
+            oracle,
+            types=self.types,
+            type_column=self.type_column,
+            strategy=self.strategy,
+            within=self.within,
+            partition_by=self.partition_by,
+            order_by=self.order_by,
+            measures=self.measures,
+            aliases=aliases,
+            is_aggregate=is_aggregate,
+            matches=self.matches,
+            inclusive=self.inclusive,
+            timeouts=self.timeouts,
+        )
 
 
 def is_event_pattern(pattern: object) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 from pyspark.sql import types as T  # noqa: N812
 
 from sparkcep.engine.runs_program import compile_runs
-from sparkcep.logical.event_binder import bind_events
 from sparkcep.logical.outputs import Gathered, Output
 from sparkcep.logical.row_types import HINT, RowExpression
 from sparkcep.logical.slots import Operand
@@ -50,21 +50,8 @@ class EventPatternPlanner(TablePlanner):
         clause = self.clause
         if not (ordered or clause.measures or clause.pattern.returns or clause.matches == "count"):
             raise unknown_order("match_start and match_end show an order column", "pattern")
-        bound = bind_events(
-            clause.pattern,
-            schema.names,
-            self.types,
-            types=clause.types,
-            type_column=clause.type_column,
-            strategy=clause.strategy,
-            within=clause.within,
-            partition_by=clause.partition_by,
-            order_by=clause.order_by if ordered else (Fragment("0"),),
-            measures=clause.measures,
-            matches=clause.matches,
-            inclusive=clause.inclusive,
-            timeouts=clause.timeouts,
-        )
+        told = clause if ordered else replace(clause, order_by=(Fragment("0"),))
+        bound = told.bound(schema.names, self.types)
         texts = {field.name for field in schema.fields if field.dataType == T.StringType()}
         self.events = with_implied_keys(bound, clause, texts)
         self.match = self.events.match
