@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
+
+from sparkcep.planning.statistics import SampledEvents, Statistics
+
+_SAMPLED = "sampled "
+"""What metrics begin with that were counted on a sample of events: ``sampled events a``, ``sampled tested a b``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,9 @@ class Counters:
         "ordered": events tested against those bound before them. "tree": candidates tested against partial matches.
     dropped
         Rows that ``null_order_value="drop"`` dropped; None without it.
+    statistics
+        Rates and selectivities, measured on the first rows of each Spark partition on their way to the matcher; None
+        where no plan would use them. `Options(stats=…)` takes them for the next run.
     """
 
     plan: str
@@ -51,18 +59,37 @@ class Counters:
     runs_merged: int | None = None
     condition_tests: int | None = None
     dropped: int | None = None
+    statistics: Statistics | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, metrics: Mapping[str, Any]) -> Counters:
         """Return the counters among the metrics of an observation."""
-        return cls(**{field.name: metrics[field.name] for field in fields(cls) if field.name in metrics})
+        found = {each.name: metrics[each.name] for each in fields(cls) if each.name in metrics}
+        return cls(**found, statistics=_statistics(metrics))
 
     def counted(self) -> dict[str, int]:
         """Return what was counted, by the names in words."""
-        found = {field.name.replace("_", " "): getattr(self, field.name) for field in fields(self)[1:]}
+        found = {name.replace("_", " "): getattr(self, name) for name in _NUMBERS}
         return {name: value for name, value in found.items() if value is not None}
 
     def uncounted(self) -> list[str]:
         """Return the names, in words, of what was not; `dropped` is asked for apart."""
-        names = [field.name for field in fields(self)[1:] if field.name != "dropped"]
+        names = [name for name in _NUMBERS if name != "dropped"]
         return [name.replace("_", " ") for name in names if getattr(self, name) is None]
+
+
+_NUMBERS = tuple(each.name for each in fields(Counters) if each.name not in ("plan", "statistics"))
+
+
+def _statistics(metrics: Mapping[str, Any]) -> Statistics | None:
+    """Return the statistics among the metrics of an observation."""
+    told = {tuple(name.split()[1:]): int(value or 0) for name, value in metrics.items() if name.startswith(_SAMPLED)}
+    if not told.get(("rows",)):
+        return None
+
+    def counts(what: str) -> dict[Any, int]:
+        return {key[1:]: value for key, value in told.items() if key[0] == what}
+
+    events = {variable: count for (variable,), count in counts("events").items()}
+    sample = SampledEvents(told["rows",], told["in_windows",], events, counts("tested"), counts("passed"))
+    return Statistics(sample.rates(), sample.selectivities(), rows=metrics.get("rows"))

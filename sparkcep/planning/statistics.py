@@ -127,6 +127,39 @@ class Statistics:
 
 
 @dataclass(frozen=True, slots=True)
+class SampledEvents:
+    """What was counted on a sample of events.
+
+    Attributes
+    ----------
+    rows
+        Events.
+    in_windows
+        Summed over them: the events inside of the window from each on.
+    events
+        By variable: those that satisfy what it asks of one event.
+    tested, passed
+        By two variables: pairs of events inside of the window, and those that satisfy the conditions on both.
+    """
+
+    rows: int
+    in_windows: int
+    events: Mapping[str, int]
+    tested: Mapping[tuple[str, ...], int]
+    passed: Mapping[tuple[str, ...], int]
+
+    def rates(self) -> dict[str, float]:
+        """Return the events per window that each variable may take."""
+        if not self.rows:
+            return {}
+        return {label: count / self.rows * self.in_windows / self.rows for label, count in self.events.items()}
+
+    def selectivities(self) -> dict[tuple[str, ...], float]:
+        """Return the share of pairs that passed; where none did, it is at most about one of as many."""
+        return {pair: max(self.passed[pair], 0.5) / count for pair, count in self.tested.items() if count}
+
+
+@dataclass(frozen=True, slots=True)
 class Estimates:
     """Rates and selectivities of all variables, by place.
 

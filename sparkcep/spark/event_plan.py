@@ -12,10 +12,10 @@ from pyspark.sql import types as T  # noqa: N812
 from sparkcep.engine.bound_program import BoundProgram
 from sparkcep.engine.runs_program import RunsProgram, compile_runs
 from sparkcep.explain import explained_events
-from sparkcep.logical.event_binder import bind_events
 from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.logical.outputs import Numbered
 from sparkcep.planning.counters import Counters
+from sparkcep.planning.lazy import obstacle
 from sparkcep.planning.planner import choose_for_events
 from sparkcep.planning.plans import Decision, Options, PlanName
 from sparkcep.planning.semi_joins import choose_semi_join
@@ -23,6 +23,7 @@ from sparkcep.planning.slices import Slices, choose_slices, sliced
 from sparkcep.spark.bound_programs import program_for
 from sparkcep.spark.event_arguments import EventClause
 from sparkcep.spark.event_batch import EventTask
+from sparkcep.spark.event_sampling import EventSample, event_sample
 from sparkcep.spark.event_tasks import (
     event_output,
     event_search,
@@ -42,6 +43,9 @@ from sparkcep.spark.settings import settings_that_matter
 from sparkcep.spark.slices import counted_over_slices, numbered_over_slices
 from sparkcep.spark.source import Source
 from sparkcep.spark.types import SparkTypes
+
+# Rows of each Spark partition of which an observation measures statistics: little work beside a match.
+OBSERVED_ROWS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +164,13 @@ class EventPlan:
         if self.slices is not None and self.prepared.keys:
             partitions = "cut"
         groups = Groups(self.compiled.decision.chosen.name, self.events.match.prefix, partitions)
-        return emitted_rows(self.prepared.frame, task, schema, self._source.observed, groups)
+        return emitted_rows(self.prepared.frame, task, schema, self._source.observed, groups, self._sample(task))
+
+    def _sample(self, task: EventTask) -> EventSample | None:
+        """Return what measures statistics while the match runs, if it is observed and a plan would use them."""
+        if self._source.observed is None or obstacle(self.events) is not None:
+            return None
+        return event_sample(self.events, task, self.units, OBSERVED_ROWS)
 
     def _numbered_over_slices(self, emitted: DataFrame, slices: Slices) -> DataFrame:
         """Number matches over all slices, where somebody asks for their numbers."""
@@ -208,20 +218,9 @@ class EventPlan:
 def _bound(source: Source, clause: EventClause) -> LogicalEvents:
     aliases = (source.alias,) if source.alias else ()
     frame = source.frame.alias(source.alias) if source.alias else source.frame
-    return bind_events(
-        clause.pattern,
+    return clause.bound(
         source.columns,
         SparkTypes(frame),
-        types=clause.types,
-        type_column=clause.type_column,
-        strategy=clause.strategy,
-        within=clause.within,
-        partition_by=clause.partition_by,
-        order_by=clause.order_by,
-        measures=clause.measures,
         aliases=aliases,
         is_aggregate=lambda name: is_aggregate(source.frame, name),
-        matches=clause.matches,
-        inclusive=clause.inclusive,
-        timeouts=clause.timeouts,
     )

@@ -31,6 +31,7 @@ from sparkcep.spark.windows import WindowPreparation
 
 if TYPE_CHECKING:
     from sparkcep.spark.event_batch import EventTask
+    from sparkcep.spark.event_sampling import EventSample
 
 SKIPS = {"past last row": PAST_LAST_ROW, "to next row": TO_NEXT_ROW, "to first": TO_FIRST, "to last": TO_LAST}
 _PLAIN_NAME = re.compile(r"[^.`]+")
@@ -115,13 +116,18 @@ def match_task(match: LogicalMatch, prepared: Prepared, plan: Compiled, options:
 
 
 def emitted_rows(
-    frame: DataFrame, task: MatchTask | EventTask, schema: T.StructType, observed: Observed | None, groups: Groups
+    frame: DataFrame,
+    task: MatchTask | EventTask,
+    schema: T.StructType,
+    observed: Observed | None,
+    groups: Groups,
+    sample: EventSample | None = None,
 ) -> DataFrame:
-    """Return what workers make of prepared rows; `groups` tell an observation how they see them."""
+    """Return what workers make of prepared rows; an observation looks at them as `groups` and `sample` say."""
     sent = plainly_named(frame)
     if observed is None:
         return sent.mapInArrow(on_executors(task.run), schema)
-    return observed.emitted(sent, task, schema, groups)
+    return observed.emitted(sent, task, schema, groups, sample)
 
 
 def plainly_named(frame: DataFrame) -> DataFrame:

@@ -12,10 +12,11 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.window import WindowSpec
 
-from sparkcep.engine.tally import COUNTERS
+from sparkcep.engine.tally import COUNTERS, SAMPLED
 from sparkcep.errors import BindingError, PatternSyntaxError, did_you_mean, warn
 from sparkcep.planning.counters import Counters
 from sparkcep.planning.plans import PlanName
+from sparkcep.spark.event_sampling import EventSample
 from sparkcep.spark.executors import on_executors
 from sparkcep.spark.observed_task import ObservableTask, ObservedTask
 from sparkcep.spark.types import quoted
@@ -190,7 +191,14 @@ class Observed:
         counted = F.count(F.when(order.isNull(), F.lit(1))).alias("dropped")
         return frame.observe(self._dropped, counted).where(order.isNotNull())
 
-    def emitted(self, sent: DataFrame, task: ObservableTask, schema: T.StructType, groups: Groups) -> DataFrame:
+    def emitted(
+        self,
+        sent: DataFrame,
+        task: ObservableTask,
+        schema: T.StructType,
+        groups: Groups,
+        sample: EventSample | None,
+    ) -> DataFrame:
         """Match in workers as without an observation, and observe what they count.
 
         Parameters
@@ -199,13 +207,17 @@ class Observed:
             What workers are sent.
         task, schema
             What they do, and what they put out.
+        sample
+            What looks closer at some events.
         """
         name = f"{groups.prefix}_counters"
-        counting = ObservedTask(task, tie_mark(groups.prefix), name, groups.partitions == "whole")
-        kind = T.StructType([T.StructField(counter, T.LongType()) for counter in COUNTERS])
+        counting = ObservedTask(task, tie_mark(groups.prefix), name, groups.partitions == "whole", sample)
+        numbers = [T.StructField(counter, T.LongType()) for counter in COUNTERS]
+        kind = T.StructType([*numbers, T.StructField(SAMPLED, T.ArrayType(T.LongType()))])
         rows = sent.mapInArrow(on_executors(counting.run), T.StructType([*schema.fields, T.StructField(name, kind)]))
         counters = F.col(quoted(name))
-        return self.matches(rows, groups.plan, _metrics(counters, groups)).where(counters.isNull()).drop(name)
+        metrics = _metrics(counters, groups) | _sampled(counters, sample)
+        return self.matches(rows, groups.plan, metrics).where(counters.isNull()).drop(name)
 
 
 def _metrics(counters: Column, groups: Groups) -> dict[str, Column]:
@@ -222,6 +234,12 @@ def _metrics(counters: Column, groups: Groups) -> dict[str, Column]:
     elif groups.partitions == "cut":
         del found["partitions"]
     return found
+
+
+def _sampled(counters: Column, sample: EventSample | None) -> dict[str, Column]:
+    """Return what is observed of the numbers of a sample."""
+    names, numbers = [] if sample is None else sample.names(), counters.getField(SAMPLED)
+    return {f"{SAMPLED} {name}": F.try_sum(numbers.getItem(place)) for place, name in enumerate(names)}
 
 
 def tie_mark(prefix: str) -> str:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from sparkcep.engine.columns import group_starts
 from sparkcep.engine.tally import COUNTERS_TYPE, Tally
+from sparkcep.spark.event_sampling import EventSample
 
 
 class Driver(Protocol):
@@ -54,22 +55,28 @@ class ObservedTask:
         The column behind those of the output: NULL in them, in the last row a struct of counters.
     counts_partitions
         Whether groups of rows are partitions.
+    sample
+        What looks closer at the first rows of an event pattern.
     """
 
     task: ObservableTask
     marks: str
     counters: str
     counts_partitions: bool
+    sample: EventSample | None = None
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Match the rows of one Spark partition, then tell the counters; without rows there are none."""
         tally, sent, put_out = Tally(), None, None
         driver = self.task.driver(tally)
+        sampled = None if self.sample is None else self.sample.counter()
         for numbered in batches:
             batch = numbered.rename_columns(list(self.task.columns))
             if not batch.num_rows:
                 continue
             self._count(batch, tally)
+            if sampled is not None:
+                sampled.push(batch)
             sent = batch.schema
             for found in driver.push(batch):
                 put_out = found.schema
@@ -80,7 +87,8 @@ class ObservedTask:
         if sent is not None:
             schema = put_out or self.task.schema(sent)
             nothing = pa.RecordBatch.from_arrays([pa.nulls(1, field.type) for field in schema], schema=schema)
-            yield self._with(nothing, tally.struct())
+            numbers = None if sampled is None or self.sample is None else self.sample.numbers(sampled.finish())
+            yield self._with(nothing, tally.struct(numbers))
 
     def _count(self, batch: pa.RecordBatch, tally: Tally) -> None:
         partitions = len(group_starts(batch.column(self.task.masks[0]))) if self.counts_partitions else None

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 import sparkcep
-from sparkcep import BindingError, Counters, Options, PatternSyntaxError, SparkcepWarning
+from sparkcep import BindingError, Counters, Options, PatternSyntaxError, SparkcepWarning, Statistics
 from sparkcep.planning.plans import PlanName
 from tests.spark.frames import literal_frame, physical_plan
 
@@ -70,6 +70,23 @@ def test_event_patterns(frame: DataFrame) -> None:
     for plan in ("ordered", "tree"):
         counters = counted(frame, "SEQ(a x, b y)", plan, matches="count", **ANY)[1]
         assert (counters.plan, counters.rows, counters.matches, counters.longest_match) == (plan, 8, 4, None)
+
+
+def test_a_run_measures_statistics_for_the_next_one(frame: DataFrame) -> None:
+    given = {"partition_by": "k", "order_by": "ts", **ANY}
+    pattern = "SEQ(a x, b y, a z) WHERE x.v < y.v AND y.v >= z.v WITHIN 2"
+    measured = sparkcep.analyze(frame, pattern, **given)
+    for matches in ("all", "count"):
+        for plan in ("runs", "ordered", "tree"):
+            found = counted(frame, pattern, plan, matches=matches, **ANY)[1].statistics
+            assert found == Statistics(measured.rates, measured.selectivities, rows=8)
+    assert set(measured.selectivities) == {("x", "y"), ("y", "z")}
+    told = sparkcep.plan(frame, pattern, options=Options(stats=found, plan="ordered"), **given).explain()
+    assert "ordered" in told
+    # Joins count nothing on their way; of a next match the plan is not a question.
+    assert counted(frame, pattern, "join", **ANY)[1].statistics is None
+    assert counted(frame, "SEQ(a x, b y)", strategy="skip_till_next_match", type_column="kind")[1].statistics is None
+    assert counted(frame, "A B", **ROW_PATTERN)[1].statistics is None
 
 
 def test_slices_count_every_row_once(frame: DataFrame) -> None:
