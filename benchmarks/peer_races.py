@@ -29,6 +29,7 @@ from benchmarks.race import Job, Timing, race
 from benchmarks.races import race_record
 from benchmarks.report import Result
 from benchmarks.session import session
+from benchmarks.workloads import Workload
 
 ROWS_OF_KEY = 50
 SCHEMA = "i bigint, ts timestamp, key int, kind string, price double"
@@ -92,9 +93,9 @@ def _race_by_hand(
         result.at_least(f"{job.name}: their time ÷ ours", ratio, at_least)
 
 
-def _timed(pair: Mapping[str, Job], repeats: int) -> dict[str, Timing]:
-    """Run two jobs in turns; the comparison of their matches has warmed up both."""
-    return race(pair, repeats=repeats, warm_up=0, budget=BUDGET)
+def _timed(jobs: Mapping[str, Job], repeats: int) -> dict[str, Timing]:
+    """Run jobs in turns; the comparison of their matches has warmed up both matchers."""
+    return race(jobs, repeats=repeats, warm_up=0, budget=BUDGET)
 
 
 def _record(
@@ -194,10 +195,11 @@ def _race_job(field: Field, result: Result, process: PeerProcess, job: RowJob, r
         kept = rows.cache() if part == IN_MEMORY else rows
         found = matched(kept, job)
         command = f"{'match' if part == IN_MEMORY else 'whole'} {job.name}"
-        pair = {"here": partial(run, found), "there": partial(process.ask, command)}
-        timings = _timed(pair, repeats)
+        jobs = {"here": partial(run, found), "there": partial(process.ask, command)}
+        timings = _timed({**jobs, "floor": partial(run, floor(kept, job))}, repeats)
         kept.unpersist(blocking=True)
-        result.records.append(_record(name, part, timings, ours, theirs, field.rows))
+        floors = {"Spark's floor s": timings["floor"].median}
+        result.records.append(_record(name, part, timings, ours, theirs, field.rows) | floors)
         if ours == theirs:
             ratio = timings["there"].median / timings["here"].median
             result.at_least(f"{name}, {part}: their time ÷ ours", ratio, 1)
@@ -216,6 +218,12 @@ def matched(rows: DataFrame, job: RowJob, options: sparkcep.Options | None = Non
         options=options,
     )
     return found.select("first_i", "last_i")
+
+
+def floor(rows: DataFrame, job: RowJob) -> DataFrame:
+    """Return what Spark itself must do for a job: sort and number the rows, hand them to Python, count them."""
+    of_one_row = tuple(condition for condition in job.define.values() if "price" not in condition)
+    return Workload(job.name, job.pattern, job.define, {}, bits=of_one_row, columns=("i",)).floor(rows, "key")
 
 
 def numbers_of(found: DataFrame) -> Iterator[tuple[int, ...]]:
