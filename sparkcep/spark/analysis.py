@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.planning.lazy import obstacle, spark_condition
+from sparkcep.planning.planner import choose_for_events
 from sparkcep.planning.plans import Options
 from sparkcep.planning.statistics import SampledEvents, Statistics
 from sparkcep.spark.event_arguments import EventClause
@@ -71,7 +72,8 @@ def analyzed(plan: EventPlan) -> Statistics:
     PlanError
         ILLEGAL_PLAN: no plan would use them, with the reason.
     """
-    work = AnalysisTask(event_sample(plan.events, plan.task(), plan.units, ROWS_PER_PARTITION))
+    planned = choose_for_events(plan.events, Options(plan="ordered"), sampled=False)
+    work = AnalysisTask(event_sample(plan.events, plan.task(), plan.units, planned.estimates, ROWS_PER_PARTITION))
     emitted = plainly_named(plan.prepared.frame).mapInArrow(on_executors(work.run), f"{_COLUMN} string")
     return _statistics([json.loads(row[0]) for row in emitted.collect()], plan.events)
 

@@ -170,7 +170,7 @@ class EventPlan:
         """Return what measures statistics while the match runs, if it is observed and a plan would use them."""
         if self._source.observed is None or obstacle(self.events) is not None:
             return None
-        return event_sample(self.events, task, self.units, OBSERVED_ROWS)
+        return event_sample(self.events, task, self.units, self.estimates, OBSERVED_ROWS)
 
     def _numbered_over_slices(self, emitted: DataFrame, slices: Slices) -> DataFrame:
         """Number matches over all slices, where somebody asks for their numbers."""

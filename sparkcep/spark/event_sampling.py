@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -14,8 +15,7 @@ from sparkcep.engine.ordered_program import OrderedProgram, compile_ordered
 from sparkcep.engine.runs_program import compile_runs
 from sparkcep.logical.event_bound import EventComponent, EventOrder, EventTest, LogicalEvents
 from sparkcep.planning.lazy import BoundCondition, bound_conditions
-from sparkcep.planning.planner import choose_for_events
-from sparkcep.planning.plans import Options
+from sparkcep.planning.statistics import Estimates
 from sparkcep.spark.bound_programs import ordered_program
 from sparkcep.spark.event_batch import EventDriver, EventTask
 
@@ -98,7 +98,9 @@ class SampleCounter:
         return self._matcher.tally
 
 
-def event_sample(events: LogicalEvents, task: EventTask, units: TimeUnits, rows: int) -> EventSample:
+def event_sample(
+    events: LogicalEvents, task: EventTask, units: TimeUnits, estimates: Sequence[Estimates], rows: int
+) -> EventSample:
     """Return what counts events of a pattern that has no `obstacle`.
 
     Parameters
@@ -109,13 +111,14 @@ def event_sample(events: LogicalEvents, task: EventTask, units: TimeUnits, rows:
         What finds its matches.
     units
         How order values count in its window.
+    estimates
+        By order of the pattern.
     rows
         How many rows of a Spark partition are looked at.
     """
-    planned = choose_for_events(events, Options(plan="ordered"), sampled=False)
     base = task.program.base if isinstance(task.program, BoundProgram) else task.program
     pairs = _pairs(events, units, base.search.strict_time)
-    return EventSample(task, ordered_program(events, base, planned.estimates), pairs, rows)
+    return EventSample(task, ordered_program(events, base, estimates), pairs, rows)
 
 
 def _pairs(events: LogicalEvents, units: TimeUnits, strict_time: bool) -> dict[tuple[int, int], OrderedProgram]:

@@ -7,8 +7,11 @@ sessions cannot share a process.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
 from pyspark.sql import SparkSession
@@ -29,18 +32,27 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if _asked_for(config) else True
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Pass over what PySpark's client warns of wherever a window has no partition: sparkcep says that itself."""
-    if _asked_for(config):
-        config.addinivalue_line("filterwarnings", "ignore:WARN WindowExpression. No Partition Defined:UserWarning")
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Pass over what is about a classic session itself; each mark says why."""
     for item in items:
         mark = item.get_closest_marker("classic_only")
         if mark is not None:
             item.add_marker(pytest.mark.skip(reason=mark.kwargs["reason"]))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def windows_unheard() -> Iterator[None]:
+    """Pass over what PySpark's client warns of wherever a window has no partition: sparkcep says that itself.
+
+    A filter would not do, since filters do not hold for other threads.
+    """
+
+    def warn(message: str) -> None:
+        if not message.startswith("WARN WindowExpression: No Partition Defined"):
+            warnings.warn(message, stacklevel=2)
+
+    with patch("pyspark.sql.connect.expressions.warnings", SimpleNamespace(warn=warn)):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -30,6 +30,14 @@ def _literal(value: Any, kind: str) -> str:
     return f"CAST('{text}' AS {kind})"
 
 
+def type_of(column: str) -> str:
+    """Return the call that tells a column's type.
+
+    A string is a string in UTF8_BINARY; Connect writes that out where the schema of a frame comes from Python.
+    """
+    return f"replace(typeof({column}), ' collate UTF8_BINARY')"
+
+
 def physical_plan(frame: DataFrame) -> str:
     """Return what ``explain`` prints, on every kind of session."""
     printed = io.StringIO()

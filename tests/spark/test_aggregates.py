@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import sparkcep  # noqa: F401  (attaches match_pattern)
+from tests.spark.frames import type_of
 
 ROWS = """
 SELECT * FROM VALUES
@@ -109,7 +110,7 @@ def as_texts(df: DataFrame, count: int) -> list[tuple[Any, ...]]:
             if kinds[name] == "double"
             else f"CAST({name} AS STRING)"
         )
-        shown.append(f"concat(typeof({name}), ' ', coalesce({value}, 'NULL'))")
+        shown.append(f"concat({type_of(name)}, ' ', coalesce({value}, 'NULL'))")
     return [tuple(row) for row in df.selectExpr("k", "t", *shown).orderBy("k", "t").collect()]
 
 

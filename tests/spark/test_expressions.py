@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType
 
 import sparkcep  # noqa: F401  (attaches match_pattern)
+from tests.spark.frames import type_of
 
 ROWS = """
 SELECT * FROM VALUES
@@ -178,12 +179,8 @@ def measures(family: str, form: str) -> dict[str, str]:
 
 
 def texts(measured: DataFrame, family: str) -> Texts:
-    """Return type and value of every measure as text, in row order.
-
-    A string is a string in UTF8_BINARY; Connect writes that out where the schema of a frame comes from Python.
-    """
-    kind = "replace(typeof(m_{}), ' collate UTF8_BINARY')"
-    shown = [f"concat({kind.format(name)}, ': ', CAST(m_{name} AS STRING)) AS {name}" for name in FAMILIES[family]]
+    """Return type and value of every measure as text, in row order."""
+    shown = [f"concat({type_of(f'm_{name}')}, ': ', CAST(m_{name} AS STRING)) AS {name}" for name in FAMILIES[family]]
     collected = measured.orderBy("row").selectExpr(*shown).collect()
     return {name: [row[name] for row in collected] for name in FAMILIES[family]}
 
