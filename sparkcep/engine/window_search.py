@@ -151,10 +151,7 @@ class WindowSearch(ABC, Generic[Program, Choice]):
 
     def _sorted(self, rows: Int64s) -> Int64s:
         """Return ascending rows by group and class."""
-        keys = self.keys[rows]
-        # Few keys are short numbers, which are sorted in linear time.
-        short = keys.astype(np.uint16) if keys.max(initial=0) < 2**16 else keys
-        return rows[np.argsort(short, kind="stable")]
+        return rows[stable_order(self.keys[rows])]
 
     def _ordinals(self, groups: Int64s) -> Int64s:
         """Number the rows within their classes, if a window counts events."""
@@ -224,7 +221,8 @@ class WindowSearch(ABC, Generic[Program, Choice]):
         for side in pattern.looked_up:
             column = pattern.columns.index((side.is_float, side.column))
             rows = lists[side.component][~absent[column, lists[side.component]]]
-            rows = rows[np.lexsort((keys[column, rows], self.keys[rows]))]
+            rows = rows[stable_order(keys[column, rows])]
+            rows = rows[stable_order(self.keys[rows])]
             by_value.append(rows)
             values.append(keys[column, rows])
         listed = [*lists, *by_value]
@@ -308,6 +306,19 @@ class WindowSearch(ABC, Generic[Program, Choice]):
         if self.results.judges and self.program.base.looks_back:
             first = self.matcher.pools.first_within(stream, min(first, count - 1), group_start)
         return max(first, group_start)
+
+
+def stable_order(numbers: Int64s) -> Int64s:
+    """Return the order that sorts numbers and leaves equal ones as they are: in linear time if they lie close."""
+    least, most = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+    if most - least >= 2**32:
+        return np.argsort(numbers, kind="stable")
+    # NumPy sorts numbers of 16 bits by their digits.
+    behind = (numbers - least).astype(np.uint32)
+    order = np.argsort(behind.astype(np.uint16), kind="stable")
+    if most - least < 2**16:
+        return order
+    return order[np.argsort((behind[order] >> 16).astype(np.uint16), kind="stable")]
 
 
 def distinct(ascending: Int64s) -> Int64s:
