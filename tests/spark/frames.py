@@ -8,7 +8,11 @@ from contextlib import contextmanager, redirect_stdout
 from typing import Any
 from unittest.mock import patch
 
+import pyspark
+import pytest
 from pyspark.sql import DataFrame, SparkSession
+
+PYSPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
 
 
 def literal_frame(
@@ -28,6 +32,12 @@ def _literal(value: Any, kind: str) -> str:
         return f"CAST(NULL AS {kind})"
     text = str(value).replace("\\", "\\\\").replace("'", "\\'")
     return f"CAST('{text}' AS {kind})"
+
+
+def skip_unless_told_of_writes(spark: SparkSession) -> None:
+    """Skip a test that observes what is written, where Spark tells nothing of that."""
+    if PYSPARK < (4, 1) and type(spark) is not SparkSession:
+        pytest.skip("Connect of Spark 4.0 tells no observations of what is written")
 
 
 def type_of(column: str) -> str:

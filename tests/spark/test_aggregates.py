@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import sparkcep  # noqa: F401  (attaches match_pattern)
-from tests.spark.frames import type_of
+from tests.spark.frames import PYSPARK, type_of
 
 ROWS = """
 SELECT * FROM VALUES
@@ -45,6 +45,9 @@ AGGREGATES = [
     "MAX(s) FILTER (WHERE i IS NULL)", "STDDEV(i) FILTER (WHERE t <> 2)", "AVG(dec) FILTER (WHERE d >= 0)",
     "SUM(i) + COUNT(*) * 2", "ROUND(AVG(d) / NULLIF(STDDEV(t), 0), 3)", "CAST(MAX(i) AS STRING) || MIN(s)",
 ]  # fmt: skip
+
+if PYSPARK < (4, 3):  # divided by zero where a column holds one value
+    AGGREGATES.remove("CORR(i, t)")
 
 # Lists: Spark promises no order there, a pattern does.
 LISTS: dict[str, Any] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import os
 import time
 import uuid
 from collections.abc import Iterator
@@ -92,6 +93,11 @@ def test_calls(enabled: SparkSession, ticks: DataFrame) -> None:
     assert rows(enabled.sql(call, args=args, ticks=ticks)) == [("a", 8, 6), ("a", 9, 7)]
 
 
+def another_session(spark: SparkSession) -> SparkSession:
+    remote = os.environ.get("SPARK_REMOTE")
+    return SparkSession.builder.remote(remote).create() if remote else spark.newSession()
+
+
 def test_statements_around_a_query(enabled: SparkSession, ticks: DataFrame) -> None:
     name = f"falls_{uuid.uuid4().hex}"
     query = f"SELECT * FROM {{ticks}} {FALL}"
@@ -99,7 +105,7 @@ def test_statements_around_a_query(enabled: SparkSession, ticks: DataFrame) -> N
         for head in ("CREATE OR REPLACE TEMPORARY VIEW", "CREATE GLOBAL TEMP VIEW"):
             enabled.sql(f"{head} {name} AS {query} WHERE t0 < 3", ticks=ticks)
         assert rows(enabled.sql(f"TABLE {name}")) == [FALLS[0], FALLS[2]]
-        assert rows(enabled.newSession().sql(f"TABLE global_temp.{name}")) == [FALLS[0], FALLS[2]]
+        assert rows(another_session(enabled).sql(f"TABLE global_temp.{name}")) == [FALLS[0], FALLS[2]]
         enabled.catalog.dropTempView(name)
         enabled.sql(
             f"CREATE TABLE {name} USING parquet PARTITIONED BY (k) COMMENT 'falls' AS "

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.spark.frames import skip_unless_told_of_writes
+
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -25,6 +27,8 @@ def shown(text: str) -> list[str]:
 
 @pytest.mark.parametrize("page", pages())
 def test_page(spark: SparkSession, no_views_left: None, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
+    if page.endswith("observe.md"):
+        skip_unless_told_of_writes(spark)
     monkeypatch.chdir(ROOT)
     names: dict[str, object] = {"spark": spark}
     blocks = FENCE.findall((ROOT / page).read_text(encoding="utf-8"))

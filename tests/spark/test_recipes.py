@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.spark.frames import skip_unless_told_of_writes
+
 ROOT = Path(__file__).parents[2]
 RECIPES = ROOT / "examples/recipes"
 FLIGHTS = str(ROOT / "examples/data/flights.parquet")
@@ -52,6 +54,7 @@ def test_dbt_model_is_lazy_and_takes_settings(spark: SparkSession, jobs_begun: C
 
 
 def test_airflow_task_writes_and_counts(spark: SparkSession, tmp_path: Path, jobs_begun: Callable[[], int]) -> None:
+    skip_unless_told_of_writes(spark)
     work = runpy.run_path(str(RECIPES / "airflow/late_departures.py"))
     flights = flights_of_a_week(spark)
     before = jobs_begun()
