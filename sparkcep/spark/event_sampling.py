@@ -62,16 +62,22 @@ class EventSample:
         """Return what counts the events of one Spark partition."""
         return SampleCounter(self)
 
+    @property
+    def variables(self) -> list[int]:
+        """The variables whose events are counted: negated ones are not."""
+        of_component = self.program.base.tables.components.variable
+        return sorted({int(of_component[p.first + k]) for p in self.program.patterns for k in range(p.size)})
+
     def names(self) -> list[str]:
         """Return what the numbers of `numbers` are called."""
         labels = self.task.labels
         pairs = [f"{labels[one]} {labels[other]}" for one, other in self.pairs]
-        by_variable = [f"events {label}" for label in labels]
+        by_variable = [f"events {labels[variable]}" for variable in self.variables]
         return ["rows", "in_windows", *by_variable, *(f"{what} {pair}" for what in _OF_PAIRS for pair in pairs)]
 
     def numbers(self, tally: Tally) -> list[int]:
         """Return what was counted, as numbers that add up."""
-        by_variable = [tally.events.get(variable, 0) for variable in range(len(self.task.labels))]
+        by_variable = [tally.events.get(variable, 0) for variable in self.variables]
         tested, passed = ([counts.get(pair, 0) for pair in self.pairs] for counts in (tally.tested, tally.passed))
         return [tally.rows, tally.in_windows, *by_variable, *tested, *passed]
 

@@ -74,7 +74,7 @@ def test_event_patterns(frame: DataFrame) -> None:
 
 def test_a_run_measures_statistics_for_the_next_one(frame: DataFrame) -> None:
     given = {"partition_by": "k", "order_by": "ts", **ANY}
-    pattern = "SEQ(a x, b y, a z) WHERE x.v < y.v AND y.v >= z.v WITHIN 2"
+    pattern = "SEQ(a x, b y, ~b n, a z) WHERE x.v < y.v AND y.v >= z.v AND n.v > y.v WITHIN 2"
     measured = sparkcep.analyze(frame, pattern, **given)
     for matches in ("all", "count"):
         for plan in ("runs", "ordered", "tree"):
