@@ -195,8 +195,9 @@ def _race_job(field: Field, result: Result, process: PeerProcess, job: RowJob, r
         kept = rows.cache() if part == IN_MEMORY else rows
         found = matched(kept, job)
         command = f"{'match' if part == IN_MEMORY else 'whole'} {job.name}"
-        jobs = {"here": partial(run, found), "there": partial(process.ask, command)}
-        timings = _timed({**jobs, "floor": partial(run, floor(kept, job))}, repeats)
+        least = floor(kept, job)
+        jobs = {"here": partial(run, found), "there": partial(process.ask, command), "floor": partial(run, least)}
+        timings = _timed(jobs, repeats)
         kept.unpersist(blocking=True)
         floors = {"Spark's floor s": timings["floor"].median}
         result.records.append(_record(name, part, timings, ours, theirs, field.rows) | floors)
