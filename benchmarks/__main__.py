@@ -54,7 +54,7 @@ BENCHMARKS = {
     "event_output": Benchmark(event_jobs.event_output, 1_000_000),
     "any_order_windows": Benchmark(any_order.any_order_windows, 1_000_000),
     "any_order_output": Benchmark(any_order.any_order_output, 100_000),
-    "spark_windows": Benchmark(spark_plans.spark_windows, 1_000_000),
+    "plan_windows": Benchmark(spark_plans.plan_windows, 1_000_000),
     "spark_output": Benchmark(spark_plans.spark_output, 400_000),
     "lazy": Benchmark(any_order.lazy, 23_000),
     "compressed": Benchmark(compressed.compressed, compressed.LOOPS + 2),

@@ -99,22 +99,32 @@ class WorkerMemory:
         self.peak = max([self.peak, *(_peak(worker) for worker in workers())])
 
 
+def bind(processors: set[int]) -> None:
+    """Let this process, and all that it has started, run on these processors alone."""
+    for pid in [os.getpid(), *_started()]:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            os.sched_setaffinity(int(thread), processors)
+
+
 def workers() -> list[int]:
     """Return the process ids of the Python workers this process has started through Spark."""
+    return [pid for pid, command in _started().items() if b"pyspark.daemon" in command or b"pyspark.worker" in command]
+
+
+def _started() -> dict[int, bytes]:
+    """Return the processes that this one has started, with their commands."""
     parents: dict[int, int] = {}
-    python: set[int] = set()
+    commands: dict[int, bytes] = {}
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue
         try:
             stat = Path(f"/proc/{entry}/stat").read_text()
-            command = Path(f"/proc/{entry}/cmdline").read_bytes()
+            commands[int(entry)] = Path(f"/proc/{entry}/cmdline").read_bytes()
         except OSError:
             continue
         parents[int(entry)] = int(stat.rpartition(")")[2].split()[1])
-        if b"pyspark.daemon" in command or b"pyspark.worker" in command:
-            python.add(int(entry))
-    return [pid for pid in python if _descends(pid, os.getpid(), parents)]
+    return {pid: command for pid, command in commands.items() if _descends(pid, os.getpid(), parents)}
 
 
 def _descends(pid: int, ancestor: int, parents: dict[int, int]) -> bool:

@@ -1,8 +1,9 @@
-"""Benchmarks of the plans that Spark runs alone, `join` and `window`: growing windows, growing output; whole jobs."""
+"""Benchmarks of whole jobs by plan: growing windows; growing output of those that Spark runs alone."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -13,27 +14,29 @@ from benchmarks.race import line_through, race
 from benchmarks.report import Result
 from benchmarks.session import session, task_seconds
 
+PLANS = ("ordered", "tree", "join")
 CROWD = 100
 """Events that a joined output takes its pairs from: 25 matches a row, where all are wanted."""
 TEXTS = 40
 """Measures of a row match that are texts."""
 
 
-def spark_windows(scale: Scale) -> Result:
+def plan_windows(scale: Scale) -> Result:
     """Measure bar 6: the same output under windows of 1, 10 and 100 times the length."""
-    title = "Cost of join and window as the window grows, the same matches, whole jobs"
-    result = Result("spark_windows", title, scale.settings())
+    title = "Cost of ordered, tree, join and window as the window grows, the same matches, whole jobs"
+    result = Result("plan_windows", title, scale.settings())
     with session() as spark:
         rows = spark.read.parquet(str(planted(scale.rows)))
         for name, pattern in WINDOWED.items():
-            jobs = {factor: _joined_within(rows, pattern, factor * WINDOW) for factor in (1, 10, 100)}
-            _flat(result, f"{name}, join", jobs, scale)
+            for plan in PLANS:
+                jobs = {factor: _within(rows, pattern, factor * WINDOW, plan) for factor in (1, 10, 100)}
+                _flat(result, f"{name}, {plan}", jobs, scale)
         jobs = {factor: _fixed_within(rows, factor * WINDOW) for factor in (1, 10, 100)}
         _flat(result, "three rows, window", jobs, scale)
     return result
 
 
-def _joined_within(rows: DataFrame, pattern: str, window: int) -> DataFrame:
+def _within(rows: DataFrame, pattern: str, window: int, plan: Any) -> DataFrame:
     import sparkcep
 
     return sparkcep.match_pattern(
@@ -41,7 +44,7 @@ def _joined_within(rows: DataFrame, pattern: str, window: int) -> DataFrame:
         f"{pattern} WITHIN {window} RETURN a.t AS began, c.t AS ended",
         order_by="t",
         type_column="kind",
-        options=sparkcep.Options(plan="join"),
+        options=sparkcep.Options(plan=plan, slices="never"),
     )
 
 

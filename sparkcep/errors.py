@@ -125,15 +125,23 @@ def underlined(text: str, span: Span) -> list[str]:
     >>> underlined("A B+) C", Span(4, 5))
     ['  line 1, column 5:', '    A B+) C', '        ^']
     """
-    start = min(span.start, len(text))
-    line_start = text.rfind("\n", 0, start) + 1
-    line_end = text.find("\n", start)
+    number, column = line_and_column(text, span.start)
+    line_start = min(span.start, len(text)) - column + 1
+    line_end = text.find("\n", line_start)
     line_end = len(text) if line_end < 0 else line_end
     line = text[line_start:line_end].replace("\t", " ")
-    width = max(1, min(span.end, line_end) - start)
-    column = start - line_start
-    number = text.count("\n", 0, start) + 1
-    return [f"  line {number}, column {column + 1}:", f"    {line}", "    " + " " * column + "^" * width]
+    width = max(1, min(span.end, line_end) - line_start - column + 1)
+    return [f"  line {number}, column {column}:", f"    {line}", "    " + " " * (column - 1) + "^" * width]
+
+
+def line_and_column(text: str, offset: int) -> tuple[int, int]:
+    """Return the line and the column of a character, both from 1 on; of the text's end behind it.
+
+    >>> line_and_column("A B+) C", 4)
+    (1, 5)
+    """
+    at = min(offset, len(text))
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:

@@ -11,8 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkcep.engine.compiled import compiled, inlined
-from sparkcep.engine.event_code import Vectors, condition_holds, update_vector
-from sparkcep.engine.event_tables import BEFORE, BEHIND, EVENTS, NO_WINDOW, RunTables, in_own_window, in_window
+from sparkcep.engine.event_code import Vectors
+from sparkcep.engine.event_kernels import condition_holds, update_vector
+from sparkcep.engine.event_tables import BEFORE, BEHIND, EVENTS, NO_WINDOW, RunTables
+from sparkcep.engine.event_windows import in_own_window, in_window
 from sparkcep.engine.match_listing import Listing
 from sparkcep.engine.matches import Float64s, Int64s, UInt64s
 from sparkcep.engine.run_edges import Input

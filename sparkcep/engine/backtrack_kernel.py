@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkcep.engine.compiled import compiled, inlined
-from sparkcep.engine.history import Columns, History, Tracked, record
+from sparkcep.engine.history import Columns, History, Tracked
+from sparkcep.engine.history_kernels import record
 from sparkcep.engine.live_state import UNKEYED
 from sparkcep.engine.matches import PAST_LAST_ROW, TO_FIRST, TO_NEXT_ROW, Bools, Int32s, Int64s
 from sparkcep.engine.memo import KNOWN, NO_ROOM, Memo, enter, write_key
@@ -28,7 +29,8 @@ from sparkcep.engine.program import (
     ROUND,
     SPLIT,
 )
-from sparkcep.engine.slot_code import Code, Registers, holds
+from sparkcep.engine.slot_code import Code, Registers
+from sparkcep.engine.slot_kernels import holds
 
 # What the machine reports.
 (FINISHED, RUNNING, FOUND, FAILED, BUDGET_EXCEEDED, NOT_BOUND, FIRST_ROW) = range(7)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sparkcep.engine.bound_rows import LOAD_BOUND_FLOAT, LOAD_BOUND_INT
+from sparkcep.engine.bound_tables import LOAD_BOUND_FLOAT, LOAD_BOUND_INT
 from sparkcep.engine.event_code import ConditionCode
 from sparkcep.engine.events import EventSearch
 from sparkcep.engine.matches import Bools, UInt64s

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkcep.engine.compiled import compiled, inlined
-from sparkcep.engine.event_tables import Nodes, Stream, Window, in_window
+from sparkcep.engine.event_tables import Nodes, Stream, Window
+from sparkcep.engine.event_windows import in_window
 from sparkcep.engine.match_graph import UNION
 from sparkcep.engine.matches import Int32s, Int64s
 

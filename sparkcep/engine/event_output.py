@@ -16,7 +16,6 @@ from sparkcep.engine.events import EventMatches
 from sparkcep.engine.graph_output import COUNT_TYPE, counts_array, graph_batches, graph_fields
 from sparkcep.engine.kept_rows import KeptRows, one_array
 from sparkcep.engine.matches import Int32s, Int64s, Matches, MatchLabel, Rows
-from sparkcep.engine.measures import assemble, output_schema
 from sparkcep.logical.outputs import GraphColumns, OutputRows
 
 EVENTS_PER_BATCH = 65_536
@@ -63,6 +62,8 @@ class EventOutput:
 
     def schema(self, sent: pa.Schema) -> pa.Schema:
         """Return the schema of the output for rows of `sent`."""
+        from sparkcep.engine.measures import output_schema  # here: the driver of Spark needs no kernels
+
         if self.count is not None:
             passed = [sent.field(name).with_nullable(True) for name in self.rows.passed]
             return pa.schema([*passed, pa.field(self.count, COUNT_TYPE)])
@@ -110,6 +111,8 @@ class EventOutput:
 
     def _assembled(self, matches: EventMatches, start: int, stop: int, kept: KeptRows) -> pa.RecordBatch:
         """Put out the matches from `start` to `stop`."""
+        from sparkcep.engine.measures import assemble  # here: the driver of Spark needs no kernels
+
         offsets = matches.offsets[start : stop + 1]
         events = slice(int(offsets[0]), int(offsets[-1]))
         variable, ends = matches.variable[events], offsets - offsets[0]

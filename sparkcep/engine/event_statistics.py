@@ -9,7 +9,8 @@ import numpy as np
 
 from sparkcep.engine.compiled import compiled
 from sparkcep.engine.event_input import stream_of
-from sparkcep.engine.event_tables import NO_WINDOW, Stream, Window, in_window
+from sparkcep.engine.event_tables import NO_WINDOW, Stream, Window
+from sparkcep.engine.event_windows import in_window
 from sparkcep.engine.events import EventMatches, EventRows
 from sparkcep.engine.matches import Int64s
 from sparkcep.engine.ordered import OrderedMatcher

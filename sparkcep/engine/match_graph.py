@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.engine.compiled import compiled, inlined
-from sparkcep.engine.event_tables import Nodes, Stream, Window, in_window, is_open
+from sparkcep.engine.event_tables import Nodes, Stream, Window
+from sparkcep.engine.event_windows import in_window, is_open
 from sparkcep.engine.matches import Int64s
 
 UNION = -1

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkcep.engine.compiled import compiled, inlined
-from sparkcep.engine.history import History, first_row, last_row
+from sparkcep.engine.history import History
+from sparkcep.engine.history_kernels import first_row, last_row
 from sparkcep.engine.live_state import (
     COUNT_OF,
     DEPTH,

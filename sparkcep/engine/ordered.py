@@ -15,7 +15,8 @@ import numpy as np
 
 from sparkcep.engine import ordered_kernel as kernel
 from sparkcep.engine.bound_program import BoundPattern
-from sparkcep.engine.bound_rows import BUCKET, EVALUATIONS, LISTED, Positions
+from sparkcep.engine.bound_rows import BUCKET, EVALUATIONS, LISTED
+from sparkcep.engine.bound_tables import Positions
 from sparkcep.engine.events import EventMatches, EventRows
 from sparkcep.engine.matches import Int64s
 from sparkcep.engine.ordered_program import OrderedProgram, chain

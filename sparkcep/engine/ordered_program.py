@@ -21,7 +21,7 @@ from sparkcep.engine.bound_program import (
     flat_of,
     offsets_of,
 )
-from sparkcep.engine.ordered_kernel import Chain
+from sparkcep.engine.ordered_tables import Chain
 from sparkcep.engine.runs_program import RunsProgram
 
 if TYPE_CHECKING:

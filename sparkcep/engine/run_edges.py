@@ -7,17 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkcep.engine.compiled import inlined
-from sparkcep.engine.event_code import ConditionCode, Operands, Vectors, condition_holds, is_null, update_vector
-from sparkcep.engine.event_tables import (
-    EVENTS,
-    LOOPING,
-    WAITING,
-    Components,
-    RunTables,
-    Stream,
-    in_own_window,
-    is_later,
-)
+from sparkcep.engine.event_code import ConditionCode, Operands, Vectors
+from sparkcep.engine.event_kernels import condition_holds, is_null, update_vector
+from sparkcep.engine.event_tables import EVENTS, LOOPING, WAITING, Components, RunTables, Stream
+from sparkcep.engine.event_windows import in_own_window, is_later
 from sparkcep.engine.match_graph import add_event
 from sparkcep.engine.matches import Bools, Int64s, UInt64s
 from sparkcep.engine.run_lists import (

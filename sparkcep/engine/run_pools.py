@@ -10,20 +10,8 @@ import numpy as np
 from sparkcep.engine import run_lists as lists
 from sparkcep.engine.compiled import compiled
 from sparkcep.engine.event_code import Vectors
-from sparkcep.engine.event_tables import (
-    EVENTS,
-    WAITING,
-    Awaited,
-    Nodes,
-    Runs,
-    RunTables,
-    Stream,
-    Window,
-    in_own_window,
-    in_window,
-    is_open,
-    no_window,
-)
+from sparkcep.engine.event_tables import EVENTS, WAITING, Awaited, Nodes, Runs, RunTables, Stream, Window, no_window
+from sparkcep.engine.event_windows import in_own_window, in_window, is_open
 from sparkcep.engine.match_graph import compact, count_completions, new_nodes
 from sparkcep.engine.match_listing import (
     LISTED,

@@ -11,13 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.engine.compiled import compiled, inlined
-from sparkcep.engine.event_tables import (
-    Awaited,
-    RunTables,
-    Stream,
-    in_window,
-    is_open,
-)
+from sparkcep.engine.event_tables import Awaited, RunTables, Stream
+from sparkcep.engine.event_windows import in_window, is_open
 from sparkcep.engine.matches import Int64s, UInt64s
 from sparkcep.engine.run_edges import Input, all_bits, is_late, stopped_loops, try_edges
 from sparkcep.engine.run_lists import (

@@ -18,7 +18,8 @@ from sparkcep.engine.columns import decode_operands
 from sparkcep.engine.compiled import compiled
 from sparkcep.engine.event_code import LOAD_EVENT_FLOAT, LOAD_EVENT_INT, Operands
 from sparkcep.engine.matches import Bools, Float64s, Int64s
-from sparkcep.engine.slot_code import WIDTH, Registers, compute
+from sparkcep.engine.slot_code import WIDTH, Registers
+from sparkcep.engine.slot_kernels import compute
 from sparkcep.engine.slots import SlotLowering, bound_registers, literals_of, operand_columns
 from sparkcep.logical.slots import (
     CURRENT_ROW,

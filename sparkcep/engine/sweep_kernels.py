@@ -238,6 +238,44 @@ def _take_rows(
     return source, row, written, target
 
 
+@inlined
+def _take_edges(
+    graph: Graph, block: Block, run_label: Int32s, run_length: Int64s, state: Int64s, source: int, row: int,
+    written: int, last: int, end: int, limited: bool, closes: bool,
+) -> tuple[int, int, np.int32]:  # fmt: skip
+    """Do as `_take_rows` where limits and repeated loops count as well, or states have no table of choices.
+
+    `closes` tells whether row `end`, behind the last one that is here, is behind the last one of the partition.
+    """
+    edge_offsets, edge_targets, labels, _, loop_of, chosen = graph
+    alive, earliest, repeats = block
+    label, target = np.int32(-1), np.int32(0)
+    while target >= 0 and written < run_label.size:
+        state[STEPS] += 1
+        target, surveyed = np.int32(NOTHING), chosen.shape[1] > 0 and row <= last
+        if surveyed:
+            target = np.int32(chosen[source, alive[row, 0]])
+            surveyed = not limited or target < 0 or earliest[row, target] <= last
+        for edge in range(edge_offsets[source], edge_offsets[source if surveyed else source + 1]):
+            to = edge_targets[edge]
+            is_open = to == ACCEPT or (to < 0 and row == end and closes)
+            if to >= 0 and row <= last and _holds(alive[row, to >> 6], to):
+                is_open = not limited or earliest[row, to] <= last
+            target = to if is_open else np.int32(NOTHING)
+            if is_open:
+                break
+        if target >= 0:
+            if labels[target] != label:
+                label, written = labels[target], written + 1
+                run_label[written - 1], run_length[written - 1] = label, 0
+            source, row, taken = np.int64(target), row + 1, 1
+            if repeats.shape[1] > 0 and row <= last and loop_of[target] >= 0:
+                taken += _repetitions(repeats, earliest, loop_of[target], target, row, last)
+            run_length[written - 1] += taken
+            row += taken - 1
+    return row, written, target
+
+
 @_inner
 def _read_off(graph: Graph, block: Block, offsets: Int64s, window: Window, rules: Rules, output: Output) -> bool:
     """Write the matches of the starts of a block behind those found so far.
@@ -245,19 +283,18 @@ def _read_off(graph: Graph, block: Block, offsets: Int64s, window: Window, rules
     Goes on from ``state[ROW]``; returns True when all starts are done or one failed
     (``state[FAULT]``), False when there is no room for the match of that row.
     """
-    edge_offsets, edge_targets, labels, _, loop_of, chosen = graph
-    alive, earliest, repeats = block
+    labels, chosen, alive = graph.labels, graph.chosen, block.alive
     matches, run_label, run_length, state = output
     limits, at_start, skip, skip_labels = rules
-    limited, repeating, first, positions = limits.size > 0, repeats.shape[1] > 0, window.first, labels.size
-    quick = chosen.shape[1] > 0 and not limited and not repeating
+    limited, first, positions = limits.size > 0, window.first, labels.size
+    quick = chosen.shape[1] > 0 and not limited and block.repeats.shape[1] == 0
     group, start, number, count, runs = state[GROUP], state[ROW], state[NUMBER], state[COUNT], state[RUNS]
     while start < window.covered:
         while start >= offsets[group + 1]:
             group, number = group + 1, 1
         end, begins = offsets[group + 1] - first, start == offsets[group] and (group > 0 or at_start)
         source, last = positions + (0 if begins else 1), (limits[start] - first if limited else end - 1)
-        row, label, written, target = start - first, np.int32(-1), runs, np.int32(0)
+        row, written, target = start - first, runs, np.int32(0)
         if quick:
             passed = _next_start(chosen, alive, source, positions + 1, row, min(end, window.covered - first)) - row
             if passed > 0:
@@ -267,29 +304,11 @@ def _read_off(graph: Graph, block: Block, offsets: Int64s, window: Window, rules
                 chosen, alive, labels, source, row, last, runs, run_label, run_length
             )
             state[STEPS] += row + first - start + (target < 0)
-        while target >= 0 and written < run_label.size:
-            state[STEPS] += 1
-            target, surveyed = np.int32(NOTHING), chosen.shape[1] > 0 and row <= last
-            if surveyed:
-                target = np.int32(chosen[source, alive[row, 0]])
-                surveyed = not limited or target < 0 or earliest[row, target] <= last
-            for edge in range(edge_offsets[source], edge_offsets[source if surveyed else source + 1]):
-                to = edge_targets[edge]
-                is_open = to == ACCEPT or (to < 0 and row == end and group < window.closed)
-                if to >= 0 and row <= last and _holds(alive[row, to >> 6], to):
-                    is_open = not limited or earliest[row, to] <= last
-                target = to if is_open else np.int32(NOTHING)
-                if is_open:
-                    break
-            if target >= 0:
-                if labels[target] != label:
-                    label, written = labels[target], written + 1
-                    run_label[written - 1], run_length[written - 1] = label, 0
-                source, row, taken = np.int64(target), row + 1, 1
-                if repeating and row <= last and loop_of[target] >= 0:
-                    taken += _repetitions(repeats, earliest, loop_of[target], target, row, last)
-                run_length[written - 1] += taken
-                row += taken - 1
+        if target >= 0 and written < run_label.size:
+            row, written, target = _take_edges(
+                graph, block, run_label, run_length, state, source, row, written, last, end, limited,
+                group < window.closed,
+            )  # fmt: skip
         if target == NOTHING:
             start += 1
             continue

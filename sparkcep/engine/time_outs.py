@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sparkcep.engine.compiled import compiled, inlined
-from sparkcep.engine.event_code import Vectors, is_null
-from sparkcep.engine.event_tables import EVENTS, NO_WINDOW, RunTables, Stream, in_own_window, in_window
+from sparkcep.engine.event_code import Vectors
+from sparkcep.engine.event_kernels import is_null
+from sparkcep.engine.event_tables import EVENTS, NO_WINDOW, RunTables, Stream
+from sparkcep.engine.event_windows import in_own_window, in_window
 from sparkcep.engine.matches import Float64s, Int64s
 from sparkcep.engine.run_lists import EXPIRED, Pools
 from sparkcep.engine.run_modes import mode_passed_over

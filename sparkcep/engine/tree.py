@@ -14,7 +14,8 @@ import numpy as np
 
 from sparkcep.engine import tree_kernel as kernel
 from sparkcep.engine.bound_program import BoundPattern
-from sparkcep.engine.bound_rows import BUCKET, EVALUATIONS, LISTED, Positions
+from sparkcep.engine.bound_rows import BUCKET, EVALUATIONS, LISTED
+from sparkcep.engine.bound_tables import Positions
 from sparkcep.engine.event_tables import EVENTS, FLOAT, NO_WINDOW
 from sparkcep.engine.events import BudgetExceeded, EventMatches, EventRows
 from sparkcep.engine.slots import Codes

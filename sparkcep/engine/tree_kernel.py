@@ -16,8 +16,6 @@ from sparkcep.engine.bound_rows import (
     BUCKET,
     EVALUATIONS,
     SHARED_CONTROL,
-    Positions,
-    Rows,
     first_above,
     first_as_late,
     first_in_window,
@@ -29,8 +27,10 @@ from sparkcep.engine.bound_rows import (
     is_true,
     write_match,
 )
+from sparkcep.engine.bound_tables import Positions, Rows
 from sparkcep.engine.compiled import compiled, inlined
-from sparkcep.engine.event_tables import Stream, Window, in_window, is_later
+from sparkcep.engine.event_tables import Stream, Window
+from sparkcep.engine.event_windows import in_window, is_later
 from sparkcep.engine.match_listing import Listing
 from sparkcep.engine.matches import Int64s
 from sparkcep.engine.run_edges import all_bits
@@ -71,12 +71,8 @@ def join(
     ----------
     lists
         Whether matches are listed; otherwise they are counted.
-    listing
-        Filled in.
-    counts : int64[buckets]
-        Matches are added up here.
-    made : int64[nodes]
-        Partial matches, by node, are added up here; of leaves only those that trigger joins.
+    counts, made : int64[buckets], int64[nodes]
+        Matches are added up here, and partial matches by node; of leaves only those that trigger joins.
 
     Returns
     -------
@@ -85,22 +81,13 @@ def join(
         partial match; UNCOUNTED when so many are stored that the ones alive must be counted.
     """
     root = tree.up.shape[0] - 1
-    while control[BUCKET] < counts.shape[0]:
+    while _next_bucket(tree, given, positions, stores, joining, ends, counts.shape[0], control):
         bucket = control[BUCKET]
-        if control[LEVEL] == -2:
-            if not _enter(tree, given, positions, stores, joining, ends, bucket, control):
-                control[BUCKET] += 1
-                continue
-            control[LEVEL] = -1
         while True:
-            level = control[LEVEL]
-            if control[STORED] > control[CHECK_AT]:
-                return UNCOUNTED
-            if lists and not has_room(listing, control, _most_events(tree, control)):
-                return FULL
-            if _is_crowded(tree, stores, joining, level, control):
-                return CROWDED_STORE
-            events = 1
+            level, events = control[LEVEL], 1
+            lack = _lack(tree, stores, joining, lists, listing, level, control)
+            if lack != DONE:
+                return lack
             if level < 0:
                 node = _next_trigger(tree, given, positions, stores, joining, control)
                 if node < 0:
@@ -135,6 +122,20 @@ def join(
 
 
 # -- triggers ------------------------------------------------------------------------------------------
+
+
+@inlined
+def _next_bucket(
+    tree: Tree, given: Rows, positions: Positions, stores: Stores, joining: Joining, ends: Int64s, buckets: int,
+    control: Int64s,
+) -> bool:  # fmt: skip
+    """Stay in a bucket that was entered, or enter the next one that may hold matches; tell whether there is one."""
+    while control[LEVEL] == -2 and control[BUCKET] < buckets:
+        if _enter(tree, given, positions, stores, joining, ends, control[BUCKET], control):
+            control[LEVEL] = -1
+        else:
+            control[BUCKET] += 1
+    return control[BUCKET] < buckets
 
 
 @inlined
@@ -345,6 +346,18 @@ def _is_long_enough(tree: Tree, node: int, events: int) -> bool:
 def _most_events(tree: Tree, control: Int64s) -> int:
     """Return how many events the next match may have at most."""
     return tree.components + tree.loops.component.shape[0] * control[LONGEST]
+
+
+@inlined
+def _lack(
+    tree: Tree, stores: Stores, joining: Joining, lists: bool, listing: Listing, level: int, control: Int64s
+) -> int:
+    """Return what must be done before anything is made, as `join` returns it, DONE if nothing."""
+    if control[STORED] > control[CHECK_AT]:
+        return UNCOUNTED
+    if lists and not has_room(listing, control, _most_events(tree, control)):
+        return FULL
+    return CROWDED_STORE if _is_crowded(tree, stores, joining, level, control) else DONE
 
 
 @inlined

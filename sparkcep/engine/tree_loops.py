@@ -6,9 +6,11 @@ last row, and how many events it has. So items share what they have in common.
 
 from __future__ import annotations
 
-from sparkcep.engine.bound_rows import LISTED, LISTED_EVENTS, Rows
+from sparkcep.engine.bound_rows import LISTED, LISTED_EVENTS
+from sparkcep.engine.bound_tables import Rows
 from sparkcep.engine.compiled import inlined
-from sparkcep.engine.event_tables import NO_WINDOW, in_window
+from sparkcep.engine.event_tables import NO_WINDOW
+from sparkcep.engine.event_windows import in_window
 from sparkcep.engine.match_listing import Listing
 from sparkcep.engine.matches import Int64s
 from sparkcep.engine.tree_stores import FEWEST, FIRST, HEAD, LAST, LINK, Stores, append
@@ -16,7 +18,6 @@ from sparkcep.engine.tree_tables import Joining, Tree
 
 # Fields of an item behind its head: the item that it goes on from, −1 for none, and how many events it has.
 (BEFORE, EVENTS_TAKEN) = range(HEAD, HEAD + 2)
-ITEM_FIELDS = 2
 
 
 @inlined

@@ -20,8 +20,7 @@ from sparkcep.engine.bound_program import (
 )
 from sparkcep.engine.matches import Int64s
 from sparkcep.engine.runs_program import RunsProgram
-from sparkcep.engine.tree_loops import ITEM_FIELDS
-from sparkcep.engine.tree_tables import APART, FOLLOWS, PRECEDES, Loops, Steps, Tree
+from sparkcep.engine.tree_tables import APART, FOLLOWS, ITEM_FIELDS, PRECEDES, Loops, Steps, Tree
 
 if TYPE_CHECKING:
     from sparkcep.logical.event_bound import LogicalEvents

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparkcep.engine.bound_rows import Rows
+from sparkcep.engine.bound_tables import Rows
 from sparkcep.engine.compiled import compiled, inlined
-from sparkcep.engine.event_tables import NO_WINDOW, Stream, Window, in_window, is_later
+from sparkcep.engine.event_tables import NO_WINDOW, Stream, Window
+from sparkcep.engine.event_windows import in_window, is_later
 from sparkcep.engine.matches import Int64s
 
 # What is stored of a partial match: first and last row, the one before with the same hash, the key; then its rows.

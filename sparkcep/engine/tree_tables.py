@@ -160,3 +160,6 @@ def new_joining(components: int, loops: int) -> Joining:
     levels = [np.zeros(components + loops, np.int64) for _ in range(7)]
     rows = np.zeros(components + 3 * loops, np.int64)
     return Joining(rows, levels[0], levels[1], levels[2], levels[3], levels[4], levels[5], levels[6])
+
+
+ITEM_FIELDS = 2

@@ -16,8 +16,10 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from sparkcep.engine import bound_rows as kernel
+from sparkcep.engine.allocation import keep_memory
 from sparkcep.engine.bound_program import BoundPattern, BoundProgram
-from sparkcep.engine.bound_rows import Positions
+from sparkcep.engine.bound_tables import Positions
+from sparkcep.engine.bound_tables import Rows as BoundRows
 from sparkcep.engine.event_input import group_numbers, operands_of, stream_of
 from sparkcep.engine.event_tables import EVENTS
 from sparkcep.engine.events import COUNT, EventMatches, EventRows, joined_matches
@@ -47,6 +49,7 @@ class WindowMatcher(ABC, Generic[Program]):
     """
 
     def __init__(self, program: Program) -> None:
+        keep_memory()
         self.program = program
         self.pools = RunPools(program.base)
         self.results = MatchResults(self.pools)
@@ -127,7 +130,7 @@ class WindowSearch(ABC, Generic[Program, Choice]):
         starts[self.borders] = True
         base, operands = self.program.base, operands_of(self.rows)
         self.results.begin(Input(stream, starts, operands, base.code, base.bound(codes)), self.borders)
-        self.given = kernel.Rows(
+        self.given = BoundRows(
             stream, operands, self.program.code, self.program.bound(codes), base.tables.window,
             base.tables.components.windows, self.program.search.strict_time,
         )  # fmt: skip

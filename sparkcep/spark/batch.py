@@ -17,8 +17,6 @@ import pyarrow as pa
 from sparkcep.engine.automaton import Automaton
 from sparkcep.engine.columns import condition_words, decode_operands, group_starts, order_values
 from sparkcep.engine.matches import Int64s, Matches, MatchLabel, Rows, Search, SearchFault, UInt64s
-from sparkcep.engine.measures import assemble, output_schema
-from sparkcep.engine.sweep import sweep
 from sparkcep.errors import MatchError
 from sparkcep.logical.outputs import OutputRows
 from sparkcep.logical.slots import Operand
@@ -95,6 +93,8 @@ class MatchTask:
 
     def schema(self, sent: pa.Schema) -> pa.Schema:
         """Return the schema of the output for rows of `sent`."""
+        from sparkcep.engine.measures import output_schema  # here: the driver of Spark needs no kernels
+
         return output_schema(sent, self.output)
 
 
@@ -122,6 +122,21 @@ class RowMatcher:
         self.continued = False
         self.covered = 0
         self.released = 0
+        self._load_kernels()
+
+    def _load_kernels(self) -> None:
+        """Load kernels while rows are still being sorted; the driver of Spark, which makes no matcher, needs none."""
+        from sparkcep.engine.measures import assemble
+
+        self._assembled = assemble
+        if self.task.automaton is not None:
+            from sparkcep.engine.sweep import sweep
+
+            self._swept = sweep
+        else:
+            from sparkcep.engine.backtrack import backtrack
+
+            self._searched = backtrack
 
     def push(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Take a batch; match what is complete once enough rows have come."""
@@ -189,7 +204,7 @@ class RowMatcher:
             raise self._told(fault, table) from None
         if self.tally is not None:
             self.tally.add_row_matches(matches)
-        batch = assemble(table, rows, matches, self.task.labels, self.task.output, covered=max(self.covered, 0))
+        batch = self._assembled(table, rows, matches, self.task.labels, self.task.output, covered=max(self.covered, 0))
         if batch.num_rows:
             yield batch
         return matches
@@ -197,15 +212,13 @@ class RowMatcher:
     def _found(self, table: pa.Table, rows: Rows) -> Matches:
         task = self.task
         if task.automaton is not None:
-            return sweep(task.automaton, rows, task.search)
-        from sparkcep.engine.backtrack import backtrack  # here: a worker that sweeps starts sooner without
-
+            return self._swept(task.automaton, rows, task.search)
         assert task.program is not None
         assert task.code is not None
         decoded = decode_operands(table, task.operands, task.code.literals)
         rows.integers, rows.integer_nulls = decoded.integers, decoded.integer_nulls
         rows.floats, rows.float_nulls = decoded.floats, decoded.float_nulls
-        return backtrack(task.program, task.code, rows, task.search, decoded.codes)
+        return self._searched(task.program, task.code, rows, task.search, decoded.codes)
 
     def _rows(self, table: pa.Table, complete: bool) -> Rows:
         masks = [table.column(name) for name in self.task.masks]

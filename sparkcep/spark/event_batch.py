@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -187,6 +188,7 @@ class EventDriver:
         self.classes = EventClasses(task.classes)
         self.waiting: list[pa.RecordBatch] = []
         self.kept = task.output.kept(task.masks[0])
+        import_module("sparkcep.engine.measures")  # while rows are still being sorted
         self.group_start = 0
         self.last_tie: tuple[int, Any] = (-1, None)
         self.last_bit: Any = None

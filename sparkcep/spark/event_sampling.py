@@ -69,14 +69,14 @@ class EventSample:
         return sorted({int(of_component[p.first + k]) for p in self.program.patterns for k in range(p.size)})
 
     def names(self) -> list[str]:
-        """Return what the numbers of `numbers` are called."""
+        """Return what the numbers of `numbers_of` are called."""
         labels = self.task.labels
         pairs = [f"{labels[one]} {labels[other]}" for one, other in self.pairs]
         by_variable = [f"events {labels[variable]}" for variable in self.variables]
         return ["rows", "in_windows", *by_variable, *(f"{what} {pair}" for what in _OF_PAIRS for pair in pairs)]
 
-    def numbers(self, tally: Tally) -> list[int]:
-        """Return what was counted, as numbers that add up."""
+    def numbers_of(self, tally: Tally) -> list[int]:
+        """Return what was counted, as numbers that add up; `names` tells what they are called."""
         by_variable = [tally.events.get(variable, 0) for variable in self.variables]
         tested, passed = ([counts.get(pair, 0) for pair in self.pairs] for counts in (tally.tested, tally.passed))
         return [tally.rows, tally.in_windows, *by_variable, *tested, *passed]
@@ -88,6 +88,7 @@ class SampleCounter:
     def __init__(self, sample: EventSample) -> None:
         from sparkcep.engine.event_statistics import StatisticsMatcher  # here: the driver of Spark needs no kernels
 
+        self._sample = sample
         self._matcher = StatisticsMatcher(sample.program, sample.pairs)
         self._driver = EventDriver(sample.task, self._matcher)
         self._left = sample.rows
@@ -102,6 +103,10 @@ class SampleCounter:
         """Return what was counted."""
         list(self._driver.finish())
         return self._matcher.tally
+
+    def numbers(self) -> list[int]:
+        """Finish; return what was counted as `EventSample.numbers_of` does."""
+        return self._sample.numbers_of(self.finish())
 
 
 def event_sample(

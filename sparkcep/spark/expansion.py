@@ -8,7 +8,6 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
-from sparkcep.engine.expansion import ExpansionColumns, ExpansionTask
 from sparkcep.errors import BindingError
 from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.logical.outputs import Collected, Gathered, GraphColumns, Numbered, Output, OutputRows
@@ -87,6 +86,8 @@ class _Expansion:
 
     def expanded(self, limit: int | None, sample: int | float | None, seed: int) -> DataFrame:
         """Return the matches."""
+        from sparkcep.engine.expansion import ExpansionColumns, ExpansionTask  # here: other calls need no kernels
+
         sent = self._sent()
         passed = tuple(sent.columns[: len(self.keys) + 1])
         columns = ExpansionColumns(passed, _START, "nodes", "roots", _EVENT)

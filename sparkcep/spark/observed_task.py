@@ -87,8 +87,7 @@ class ObservedTask:
         if sent is not None:
             schema = put_out or self.task.schema(sent)
             nothing = pa.RecordBatch.from_arrays([pa.nulls(1, field.type) for field in schema], schema=schema)
-            numbers = None if sampled is None or self.sample is None else self.sample.numbers(sampled.finish())
-            yield self._with(nothing, tally.struct(numbers))
+            yield self._with(nothing, tally.struct(None if sampled is None else sampled.numbers()))
 
     def _count(self, batch: pa.RecordBatch, tally: Tally) -> None:
         partitions = len(group_starts(batch.column(self.task.masks[0]))) if self.counts_partitions else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,13 +15,15 @@ from pyspark.sql import types as T  # noqa: N812
 from sparkcep.engine.columns import BITS_PER_MASK
 from sparkcep.engine.live_state import first_variables
 from sparkcep.engine.matches import Bools, Int64s
-from sparkcep.engine.slot_arrays import Computed, RowProgram, RowTree
 from sparkcep.logical.bound import Neighbour
 from sparkcep.logical.row_types import RowExpression
 from sparkcep.logical.slots import Operand
 from sparkcep.spark.batch import MatchTask
 from sparkcep.spark.event_batch import EventTask
 from sparkcep.spark.table_types import arrow_type, column_reader, spark_type, typed_array
+
+if TYPE_CHECKING:
+    from sparkcep.engine.slot_arrays import Computed, RowTree
 
 Columns = dict[str, pa.Array]
 
@@ -174,10 +176,14 @@ class RowExpressions:
     def __init__(self, wanted: Sequence[tuple[RowExpression, T.DataType]]) -> None:
         self._wanted = wanted
         self._casts: dict[str, tuple[str, pa.DataType]] = {}
+        from sparkcep.engine.slot_arrays import RowProgram  # here: what analyses a call needs no kernels
+
         trees = [self._tree(expression) for expression, _ in wanted if expression.slots is not None]
         self._program = RowProgram(trees) if trees else None
 
     def _tree(self, expression: RowExpression) -> RowTree:
+        from sparkcep.engine.slot_arrays import RowTree
+
         operands = []
         for read, kind in expression.reads:
             name = read.column

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +12,11 @@ import pyarrow.compute as pc
 from pyspark.sql import types as T  # noqa: N812
 
 from sparkcep.engine.matches import Int64s
-from sparkcep.engine.slot_arrays import Computed
 from sparkcep.errors import BindingError
 from sparkcep.logical.types import decimal_digits, is_day_time
+
+if TYPE_CHECKING:
+    from sparkcep.engine.slot_arrays import Computed
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _SIMPLE: dict[str, T.DataType] = {

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn
 
-from sparkcep.errors import PatternSyntaxError, Span
+from sparkcep.errors import PatternSyntaxError, Span, line_and_column
 from sparkcep.syntax.lexer import Token, tokenize, unbalanced, unquoted
 from sparkcep.syntax.pattern import (
     NOWHERE,
@@ -254,10 +254,11 @@ class _Reader(TokenReader):
         if self._next is not self._end and self._next.text not in ("}", *_CLOSERS):
             self._stop_at_stray_token()
         exclusion = closer == "-}"
+        line, column = line_and_column(self._text, opener.start)
         self._fail(
             "UNCLOSED_EXCLUSION" if exclusion else "UNBALANCED_BRACKET",
             f"The {'exclusion' if exclusion else 'bracket'} {opener.text} is not closed before this place.",
-            hint=f"it was opened at offset {opener.start}",
+            hint=f"it was opened in line {line}, column {column}",
         )
 
     # Failing.

@@ -139,6 +139,15 @@ def test_importing_sparkcep_is_light() -> None:
     assert run_python(code.format("sparkcep")) == run_python(code.format("pyspark.sql"))
 
 
+def test_planning_needs_no_kernels() -> None:
+    """The driver of Spark, and what analyses a table function's call, load no kernels: workers do."""
+    planning = [module for module in MODULES if within(module, ("sparkcep.api", "sparkcep.planning", "sparkcep.spark"))]
+    told = run_python(
+        f"import importlib, sys\nfor name in {planning!r}: importlib.import_module(name)\nprint('numba' in sys.modules)"
+    )
+    assert told.strip() == "False"
+
+
 def public_names(module: str) -> list[str]:
     kinds = (ast.FunctionDef, ast.ClassDef)
     return [node.name for node in MODULES[module].body if isinstance(node, kinds) and not node.name.startswith("_")]
