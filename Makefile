@@ -23,7 +23,7 @@ check: $(INSTALLED)
 # The large kernels compile in one process each; later all processes find them in the cache.
 pytest: $(INSTALLED)
 	$(RUN)python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(COMPILING)
-	$(RUN)python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(RUN)python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(COMPILING:%=--ignore=%)
 	$(RUN)python -m pytest $(CONNECT)
 
 # Bodies of tests/spark on Spark Connect: sessions of both kinds cannot share a process.
