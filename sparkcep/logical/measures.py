@@ -66,9 +66,9 @@ class MeasureBinder:
     def _check_types(self, template: Template, clause: Clause) -> None:
         """Let Spark analyse the measure with stand-ins of the same types for our calls."""
         typed = template.spliced(lambda call: self._typed(call, clause))
-        told_already = len(template.pieces) == 1 and typed.startswith("CAST(")
-        if _UNCASTABLE in typed or told_already:
-            return
+        is_one_call = len(template.pieces) == 1 and not isinstance(template.pieces[0], str)
+        if _UNCASTABLE in typed or (is_one_call and typed.startswith("CAST(")):
+            return  # for the second, Spark has told the type of the call
         try:
             self.oracle.types([typed], clause=clause.title)
         except BindingError as error:

@@ -10,6 +10,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "unknown_column_in_navigation": {"pattern": "A B", "define": {"B": "price > LAST(A.prise, 1)"}},
     "unknown_column_in_measures": {"pattern": "A", "measures": {"low": "ROUND(FIRST(A.prcie), 2)"}},
     "unknown_bare_column_in_measures": {"pattern": "A", "measures": {"low": "ROUND(volum, 2) + FIRST(price)"}},
+    "unknown_column_in_cast_in_measures": {"pattern": "A", "measures": {"low": "CAST(volum AS INT)"}},
     "unknown_partition_column": {"pattern": "A", "partition_by": ["usr_id"]},
     "unknown_order_column": {"pattern": "A", "order_by": ["tss DESC"]},
     "unknown_variable": {"pattern": "STRT DOWN+", "define": {"DOWN": "price < LAST(START.price)"}},
