@@ -232,6 +232,7 @@ def _text(match: LogicalMatch, plan: Compiled) -> list[str]:
         lines.append(f"{within_text(match.within)}")
     lines.append(f"Rows per match: {match.rows_per_match}; after match: {_skip(match)}")
     lines += _engines(plan.decision)
+    lines += plan.decision.notes
     lines.append("Conditions:")
     lines += [f"   {_condition(condition)}" for condition in match.conditions]
     lines.append("Computed by Spark before the shuffle:")

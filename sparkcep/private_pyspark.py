@@ -38,6 +38,14 @@ def speaks_connect(session: SparkSession) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
+def cores_of(session: SparkSession) -> int | None:
+    """Return how many tasks run at once, None where the session does not tell.
+
+    Only the context of classic sessions knows; a setting holds the number only if somebody set it.
+    """
+    return None if speaks_connect(session) else session.sparkContext.defaultParallelism
+
+
 def under_spark_submit(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether spark-submit started this Python: then a Java machine with its settings runs already.
 

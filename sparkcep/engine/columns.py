@@ -168,6 +168,29 @@ def condition_words(masks: Sequence[pa.Array | pa.ChunkedArray], always: UInt64s
     return words
 
 
+class Alternation:
+    """Tells where groups start in batches whose first bit is the same for all rows of a group, and another one next.
+
+    Parameters
+    ----------
+    mask
+        The column that holds the bit.
+    """
+
+    def __init__(self, mask: str) -> None:
+        self.mask = mask
+        self.last: Any = None
+
+    def told(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the next batch with a bit where a group starts, in place of one that changes there."""
+        place = batch.schema.get_field_index(self.mask)
+        masks = batch.column(place).to_numpy(zero_copy_only=False)
+        bits = masks & 1
+        starts = np.diff(bits, prepend=1 - bits[0] if self.last is None else self.last) != 0
+        self.last = bits[-1]
+        return batch.set_column(place, self.mask, pa.array((masks & ~1) | starts.astype(masks.dtype)))
+
+
 def group_starts(first_mask: pa.Array | pa.ChunkedArray) -> Int64s:
     """Return the rows, ascending, at which a partition starts: int64[g]."""
     bits = _mask_bits(first_mask)

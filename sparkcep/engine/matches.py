@@ -6,7 +6,7 @@ neighbouring rows (row patterns leave no gaps), told apart into runs of one labe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -136,6 +136,21 @@ class Matches:
     resume: int
     next_number: int
     steps: int = 0
+
+    def chosen(self, which: Bools) -> Matches:
+        """Return the matches that `which`, bool[m], says, numbered as they are."""
+        lengths = np.diff(self.run_offsets)
+        runs = np.repeat(which, lengths)
+        return replace(
+            self,
+            group=self.group[which],
+            start=self.start[which],
+            end=self.end[which],
+            number=self.number[which],
+            run_offsets=np.concatenate([self.run_offsets[:1], np.cumsum(lengths[which])]),
+            run_label=self.run_label[runs],
+            run_length=self.run_length[runs],
+        )
 
 
 @dataclass(eq=False)

@@ -26,7 +26,7 @@ from sparkcep.planning.costs import (
 from sparkcep.planning.joins import join_obstacle, planned_join
 from sparkcep.planning.lazy import estimates_of, named_statistics, obstacle, spark_condition
 from sparkcep.planning.orders import greedy_order
-from sparkcep.planning.plans import Candidate, Decision, Options, PlanName
+from sparkcep.planning.plans import AUTO, NEVER, Candidate, Decision, Options, PlanName
 from sparkcep.planning.statistics import Estimates, Statistics
 from sparkcep.planning.trees import planned_tree, tree_obstacle
 from sparkcep.planning.windows import FixedRows, reads_neighbours, rows_fetched
@@ -68,11 +68,28 @@ def choose(
     Raises
     ------
     PlanError
-        When the forced engine may not serve the pattern.
+        When the forced engine may not serve the pattern, or an option is for event patterns.
     """
+    _refuse_options_of_events(options)
     names: tuple[PlanName, ...] = ("runs", *BINDING_IN_ANY_ORDER)
     others = tuple(Candidate(name, None, "it finds event patterns, and this is a row pattern") for name in names)
     return _decided((_sweep(match, states, too_large), _backtrack(), _window(match, fixed)), others, options)
+
+
+def _refuse_options_of_events(options: Options) -> None:
+    given = []
+    if options.semi_join not in (AUTO, NEVER):
+        given.append(f"semi_join={options.semi_join!r}")
+    if options.sample is not None:
+        given.append(f"sample={options.sample}")
+    if given:
+        raise PlanError(
+            "ILLEGAL_PLAN",
+            f"{given[0]} is an option for event patterns, and this is a row pattern",
+            clause="options",
+            found=given[0],
+            hint="leave it out: row patterns are planned without statistics",
+        )
 
 
 def choose_for_events(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sparkcep.errors import PlanError
-from sparkcep.logical.bound import Condition, RowCondition
+from sparkcep.logical.bound import Condition, LogicalMatch, RowCondition
 from sparkcep.logical.event_bound import EventComponent, EventOrder, LogicalEvents
 from sparkcep.logical.outputs import Gathered, Numbered, Output
 from sparkcep.logical.slots import ALL_ROWS
@@ -15,6 +16,8 @@ from sparkcep.planning.plans import AUTO, NEVER, Options
 WINDOWS_PER_SLICE = 32
 # Below that share of the rows the largest partition keeps no core from its work for long.
 LARGE_SHARE = 0.25
+NO_WINDOW = "no window of time bounds a match"
+HIDDEN_ORDER = "nobody can look into a sort order made of a Column"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Slices:
         """What happens, in words."""
         return (
             f"Partitions are cut into slices of {self.windows} windows, matched in parallel; "
-            "each match belongs to the slice of its first event"
+            "each match belongs to the slice it begins in"
         )
 
 
@@ -66,18 +69,38 @@ def choose_slices(
     PlanError
         ILLEGAL_PLAN: the options ask for slices of a pattern whose matches need the partition as a whole.
     """
-    if options.slices == NEVER:
-        return None
     reason = slice_obstacle(events, matches, orders_by_column=orders_by_column)
     if reason is None and sampled:
         reason = "a sample is drawn from all matches of a partition"
-    prefix = events.match.prefix
+    return slices_unless(reason, events.match, options)
+
+
+def slices_unless(
+    reason: str | None, match: LogicalMatch, options: Options, pay: Callable[[], bool] = lambda: True
+) -> Slices | None:
+    """Return how the options want partitions cut, None where they stay whole.
+
+    Parameters
+    ----------
+    reason
+        Why they may not be cut, None if they may.
+    pay
+        Whether cutting a large partition pays; asked if the options leave it open.
+
+    Raises
+    ------
+    PlanError
+        ILLEGAL_PLAN: the options ask for slices, and there is a reason against them.
+    """
+    if options.slices == NEVER:
+        return None
+    prefix = match.prefix
     windows = WINDOWS_PER_SLICE if options.slices == AUTO else int(options.slices)
     slices = Slices(windows, f"{prefix}_slice", f"{prefix}_own", f"{prefix}_place", f"{prefix}_end")
     if options.slices == AUTO:
         largest = options.stats.largest if options.stats is not None else None
-        is_large = largest > LARGE_SHARE if largest is not None else not events.match.partition_by
-        return slices if reason is None and is_large else None
+        is_large = largest > LARGE_SHARE if largest is not None else not match.partition_by
+        return slices if reason is None and is_large and pay() else None
     if reason is not None:
         raise PlanError(
             "ILLEGAL_PLAN",
@@ -92,11 +115,11 @@ def choose_slices(
 def slice_obstacle(events: LogicalEvents, matches: str, *, orders_by_column: bool) -> str | None:
     """Return why partitions may not be cut into slices, None if they may."""
     if events.within is None or events.within.unit == "events":
-        return "no window of time bounds a match"
+        return NO_WINDOW
     if any(within.unit == "events" for _, within in events.windows):
         return "a window counts events"
     if orders_by_column:
-        return "nobody can look into a sort order made of a Column"
+        return HIDDEN_ORDER
     if matches not in ("all", "count", "one_per_start"):
         return f"matches='{matches}' looks at matches of several slices together"
     if events.waiting is not None:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.engine.automaton import Automaton
-from sparkcep.engine.columns import condition_words, decode_operands, group_starts, order_values
+from sparkcep.engine.columns import Alternation, condition_words, decode_operands, group_starts, order_values
 from sparkcep.engine.matches import Int64s, Matches, MatchLabel, Rows, Search, SearchFault, UInt64s
 from sparkcep.errors import MatchError
 from sparkcep.logical.outputs import OutputRows
@@ -28,6 +28,25 @@ if TYPE_CHECKING:
     from sparkcep.engine.tally import Tally
 
 ROWS_PER_CALL = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class SliceGroups:
+    """How slices are told apart, and which of their candidates are emitted.
+
+    Attributes
+    ----------
+    own
+        The column that tells whether a row may begin a match of its slice.
+    alternating
+        Whether the bit of the starts is the same for all rows of a slice, and another one for the next slice.
+    in_turn
+        Whether only those are matches that begin behind the last row of the match before.
+    """
+
+    own: str
+    alternating: bool
+    in_turn: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +71,8 @@ class MatchTask:
         The first order column, if the batches hold it, for messages.
     target
         The skip target's name, for messages.
+    slices
+        What slices of partitions stand in the place of partitions, if they are cut.
     """
 
     labels: tuple[MatchLabel, ...]
@@ -70,6 +91,7 @@ class MatchTask:
     key_texts: tuple[str, ...]
     told: str | None
     target: str | None
+    slices: SliceGroups | None = None
 
     @property
     def bounded(self) -> bool:
@@ -122,6 +144,7 @@ class RowMatcher:
         self.continued = False
         self.covered = 0
         self.released = 0
+        self.alternation = Alternation(task.masks[0])
         self._load_kernels()
 
     def _load_kernels(self) -> None:
@@ -137,11 +160,17 @@ class RowMatcher:
             from sparkcep.engine.backtrack import backtrack
 
             self._searched = backtrack
+        if self.task.slices is not None:
+            from sparkcep.engine.skip_rule import ReachedCandidates
+
+            self._reached = ReachedCandidates()
 
     def push(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Take a batch; match what is complete once enough rows have come."""
         if batch.num_rows == 0:
             return
+        if self.task.slices is not None and self.task.slices.alternating:
+            batch = self.alternation.told(batch)
         starts = group_starts(batch.column(self.task.masks[0]))
         if len(starts):
             self.last_start = self.pending_rows + int(starts[-1])
@@ -202,6 +231,8 @@ class RowMatcher:
             matches = self._found(table, rows)
         except SearchFault as fault:
             raise self._told(fault, table) from None
+        if self.task.slices is not None:
+            matches = self._own_candidates(table, rows, matches, self.task.slices)
         if self.tally is not None:
             self.tally.add_row_matches(matches)
         batch = self._assembled(table, rows, matches, self.task.labels, self.task.output, covered=max(self.covered, 0))
@@ -219,6 +250,14 @@ class RowMatcher:
         rows.integers, rows.integer_nulls = decoded.integers, decoded.integer_nulls
         rows.floats, rows.float_nulls = decoded.floats, decoded.float_nulls
         return self._searched(task.program, task.code, rows, task.search, decoded.codes)
+
+    def _own_candidates(self, table: pa.Table, rows: Rows, matches: Matches, slices: SliceGroups) -> Matches:
+        """Return the candidates that begin in their slice; of these, if they take turns, those that may get one."""
+        own = table.column(slices.own).to_numpy(zero_copy_only=False)
+        which = own[matches.start]
+        if slices.in_turn:
+            which &= self._reached.among(matches, rows, self.task.search, own)
+        return matches.chosen(which)
 
     def _rows(self, table: pa.Table, complete: bool) -> Rows:
         masks = [table.column(name) for name in self.task.masks]
@@ -253,7 +292,8 @@ class RowMatcher:
 
     def _partition(self, table: pa.Table, row: int) -> str:
         columns = zip(self.task.key_texts, self.task.keys, strict=True)
-        return partition_text((text, table.column(name)[row].as_py()) for text, name in columns)
+        partition = partition_text((text, table.column(name)[row].as_py()) for text, name in columns)
+        return partition if self.task.slices is None else f"a slice of {partition}"
 
     def _position(self, table: pa.Table, row: int) -> int:
         """Return the position of a row in its partition, counted from one; rows already let go count."""

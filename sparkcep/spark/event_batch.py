@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.engine.bound_program import BoundProgram
-from sparkcep.engine.columns import condition_words, decode_operands, group_starts, order_values
+from sparkcep.engine.columns import Alternation, condition_words, decode_operands, group_starts, order_values
 from sparkcep.engine.event_classes import EventClasses
 from sparkcep.engine.event_output import EventOutput
 from sparkcep.engine.events import BudgetExceeded, EventMatches, EventRows
@@ -191,14 +191,14 @@ class EventDriver:
         import_module("sparkcep.engine.measures")  # while rows are still being sorted
         self.group_start = 0
         self.last_tie: tuple[int, Any] = (-1, None)
-        self.last_bit: Any = None
+        self.alternation = Alternation(task.masks[0])
 
     def push(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Take a batch; match those before it, of which now is known whether their last group ends there."""
         if batch.num_rows == 0:
             return
         if self.task.alternating:
-            batch = self._with_starts(batch)
+            batch = self.alternation.told(batch)
         starts = group_starts(batch.column(self.task.masks[0]))
         if self.task.whole_groups:
             yield from self._push_groups(batch, starts)
@@ -207,15 +207,6 @@ class EventDriver:
             yield from self._matched(complete=len(starts) > 0 and starts[0] == 0)
             self.waiting = []
         self.waiting.append(batch)
-
-    def _with_starts(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the batch with a bit where a group starts, in place of one that changes there."""
-        place = batch.schema.get_field_index(self.task.masks[0])
-        masks = batch.column(place).to_numpy(zero_copy_only=False)
-        bits = masks & 1
-        starts = np.diff(bits, prepend=1 - bits[0] if self.last_bit is None else self.last_bit) != 0
-        self.last_bit = bits[-1]
-        return batch.set_column(place, self.task.masks[0], pa.array((masks & ~1) | starts.astype(masks.dtype)))
 
     def finish(self) -> Iterator[pa.RecordBatch]:
         """Match what is left; the last group ends here."""

@@ -19,12 +19,15 @@ from sparkcep.logical.outputs import Gathered, Matched, Numbered, Output, Output
 from sparkcep.logical.slots import ALL_ROWS, SlotConditions
 from sparkcep.planning.planner import choose
 from sparkcep.planning.plans import Decision, Options
+from sparkcep.planning.row_slices import NEXT_ROW, sliced_rows
+from sparkcep.planning.slices import Slices
 from sparkcep.planning.windows import FixedRows, TypeOf, fixed_rows
-from sparkcep.spark.batch import MatchTask
+from sparkcep.spark.batch import MatchTask, SliceGroups
 from sparkcep.spark.executors import on_executors
 from sparkcep.spark.finish import finished, matcher_schema
 from sparkcep.spark.observation import Groups, Observed
 from sparkcep.spark.prepare import Preparation, Prepared
+from sparkcep.spark.skipping import Candidates
 from sparkcep.spark.source import Source
 from sparkcep.spark.types import time_units
 from sparkcep.spark.windows import WindowPreparation
@@ -47,6 +50,7 @@ class Compiled:
     code: SlotCode
     too_large: str | None
     fixed: FixedRows | None = None
+    slices: Slices | None = None
 
     @property
     def labels(self) -> tuple[MatchLabel, ...]:
@@ -76,6 +80,8 @@ def matched_frame(source: Source, match: LogicalMatch, plan: Compiled, options: 
     """Return the DataFrame of matches."""
     if plan.fixed is not None:
         return _window_frame(source, match, plan.fixed)
+    if plan.slices is not None:
+        return _sliced_frame(source, match, plan, plan.slices, options)
     prepared = Preparation(source, match).prepared()
     task = match_task(match, prepared, plan, options)
     schema = matcher_schema(task.output, prepared.frame.schema)
@@ -90,6 +96,27 @@ def _window_frame(source: Source, match: LogicalMatch, rows: FixedRows) -> DataF
     # No column crosses into Python, so none has to be brought back.
     unchanged = {name: T.NullType() for name in preparation.kinds}
     return finished(preparation.emitted(output), match, output, unchanged, source.alias)
+
+
+def _sliced_frame(source: Source, match: LogicalMatch, plan: Compiled, slices: Slices, options: Options) -> DataFrame:
+    """Match slices of partitions; then let the skip rule choose among the candidates of all slices."""
+    orders = Preparation(source, match).early().orders
+    candidates = sliced_rows(match, slices, tuple(order.name for order in orders if order.name is not None))
+    prepared = Preparation(source, candidates, slices=slices).prepared()
+    task = match_task(candidates, prepared, plan, options)
+    in_turn = match.after_match.mode != NEXT_ROW
+    task = replace(task, slices=SliceGroups(slices.own, alternating=not prepared.keys, in_turn=in_turn))
+    emitted = emitted_rows(
+        prepared.frame,
+        task,
+        matcher_schema(task.output, prepared.frame.schema),
+        None,
+        Groups(plan.decision.chosen.name, match.prefix),
+    )
+    output = output_rows(match, prepared.passed)
+    number = next((each.name for each in output.outputs if isinstance(each, Numbered)), None)
+    matches = Candidates(emitted, slices, prepared.keys, orders, number).matches(match.after_match.mode)
+    return finished(matches, match, output, prepared.originals, source.alias)
 
 
 def match_task(match: LogicalMatch, prepared: Prepared, plan: Compiled, options: Options) -> MatchTask:

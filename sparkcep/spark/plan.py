@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812
@@ -10,10 +12,11 @@ from sparkcep.explain import explained
 from sparkcep.logical.binder import bind
 from sparkcep.planning.counters import Counters
 from sparkcep.planning.plans import Options
+from sparkcep.planning.row_slices import choose_row_slices
 from sparkcep.spark.matching import Compiled, compiled, matched_frame
 from sparkcep.spark.observation import Observed, counters_of
 from sparkcep.spark.quiet import query_errors_unlogged
-from sparkcep.spark.settings import settings_that_matter
+from sparkcep.spark.settings import settings_that_matter, tasks_at_once
 from sparkcep.spark.source import Source
 from sparkcep.spark.types import SparkTypes, quoted
 from sparkcep.syntax.clause import MatchRecognize
@@ -45,9 +48,22 @@ class MatchPlan:
             aliases=aliases,
             is_aggregate=lambda name: is_aggregate(source.frame, name),
         )
-        self.compiled: Compiled = compiled(
-            self.match, options, lambda name: types.types([quoted(name)], clause="MEASURES")[0]
+        whole = compiled(self.match, options, lambda name: types.types([quoted(name)], clause="MEASURES")[0])
+        slices = choose_row_slices(
+            self.match,
+            options,
+            whole.decision,
+            lambda: tasks_at_once(source.frame.sparkSession),
+            observed=source.observed is not None,
+            orders_by_column=bool(source.sort_orders),
         )
+        notes = () if slices is None else (slices.text,)
+        self.compiled: Compiled = replace(whole, decision=replace(whole.decision, notes=notes), slices=slices)
+
+    @property
+    def sorts_as_a_whole(self) -> bool:
+        """Whether the rows of a partition are sorted by one task."""
+        return self.compiled.slices is None
 
     @property
     def observed(self) -> Observed | None:

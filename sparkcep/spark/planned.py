@@ -47,9 +47,10 @@ def planned(
             _warn_of_one_partition(events.partition_by)
         return plan
     clause, source = read_arguments(frame, arguments)
-    if not in_sql:
+    match = MatchPlan(replace(source, alias=alias, observed=observed), clause, options)
+    if not in_sql and match.sorts_as_a_whole:
         _warn_of_one_partition(clause.partition_by)
-    return MatchPlan(replace(source, alias=alias, observed=observed), clause, options)
+    return match
 
 
 def _warn_of_one_partition(keys: Sequence[object]) -> None:

@@ -147,10 +147,12 @@ class Preparation:
         if self.events is not None:
             check_classes(self.events.keys, kinds, self.match.hidden)
         told = self._told(orders[0], kinds)
-        times = [name for name in (within, decided, told) if name is not None]
+        added = [name for name in (within, decided, told) if name is not None]
         if self.source.observed is not None:
-            times.append(tie_mark(self.match.prefix))
-        sent = self._sent(frame, kinds, masks, times, passed)
+            added.append(tie_mark(self.match.prefix))
+        if self.slices is not None and self.events is None:
+            added.append(self.slices.own)
+        sent = self._sent(frame, kinds, masks, added, passed)
         return Prepared(
             sent,
             keys,
@@ -166,7 +168,7 @@ class Preparation:
 
     def _in_groups(self, frame: DataFrame, early: EarlyColumns) -> DataFrame:
         """Sort the rows of each group, and number them: the first one of a group is row 1."""
-        within = self.events.within if self.events is not None else None
+        within = self.events.within if self.events is not None else self.match.within
         if self.slices is None or within is None:
             return self.numbered(frame, early)
         frame = cut_into_slices(frame, self.slices, early.orders[0], within)
@@ -369,10 +371,10 @@ class Preparation:
         frame: DataFrame,
         kinds: dict[str, T.DataType],
         masks: tuple[str, ...],
-        times: list[str],
+        added: list[str],
         passed: tuple[str, ...],
     ) -> DataFrame:
-        names: dict[str, None] = dict.fromkeys([*passed, *self._read_columns(), *times])
+        names: dict[str, None] = dict.fromkeys([*passed, *self._read_columns(), *added])
         columns = [self._whole_mask(word, name, name in kinds).alias(name) for word, name in enumerate(masks)]
         for name in names:
             column = F.col(quoted(name))

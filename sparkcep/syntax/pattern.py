@@ -117,6 +117,20 @@ def walk(pattern: RowPattern) -> Iterator[RowPattern]:
         pending.extend(reversed(parts_of(node)))
 
 
+def may_be_empty(pattern: RowPattern) -> bool:
+    """Tell whether a match may hold no row."""
+    match pattern:
+        case Label():
+            return False
+        case Anchor() | Empty():
+            return True
+        case Quantified(part, minimum):
+            return minimum == 0 or may_be_empty(part)
+        case Alternation(parts):
+            return any(map(may_be_empty, parts))
+    return all(map(may_be_empty, parts_of(pattern)))
+
+
 def variables_of(pattern: RowPattern) -> tuple[str, ...]:
     """Return the primary variables in order of first appearance."""
     return tuple(dict.fromkeys(node.name for node in walk(pattern) if isinstance(node, Label)))

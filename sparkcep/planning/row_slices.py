@@ -1,0 +1,105 @@
+"""Slices of time for row patterns: candidates of all starts in parallel, the skip rule in order afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from sparkcep.logical.bound import LogicalMatch
+from sparkcep.logical.outputs import Gathered, Output
+from sparkcep.logical.slots import ALL_ROWS, MatchNumber, nodes
+from sparkcep.planning.plans import Decision, Options
+from sparkcep.planning.slices import HIDDEN_ORDER, NO_WINDOW, Slices, slices_unless
+from sparkcep.syntax.clause import AfterMatch
+from sparkcep.syntax.pattern import Anchor, may_be_empty, walk
+
+NEXT_ROW: Final = "to next row"
+PAST_LAST_ROW: Final = "past last row"
+
+
+# Measured: rows are sorted once more or less, candidates of all slices once more; whole partitions take a third of the
+# work, of which Spark and its Python worker share two cores.
+TASKS_THAT_PAY: Final = 4
+
+
+def choose_row_slices(
+    match: LogicalMatch,
+    options: Options,
+    decision: Decision,
+    tasks_at_once: Callable[[], int],
+    *,
+    observed: bool,
+    orders_by_column: bool,
+) -> Slices | None:
+    """Return how partitions of a row pattern are cut, None where they stay whole.
+
+    Parameters
+    ----------
+    match
+        The bound pattern.
+    decision
+        The engine that was chosen.
+    tasks_at_once
+        How many tasks behind a shuffle run at once; asked if that decides.
+    observed
+        Whether somebody observes the match.
+    orders_by_column
+        Whether a sort order was given as a Column.
+
+    Raises
+    ------
+    PlanError
+        ILLEGAL_PLAN: the options ask for slices of a pattern whose matches need the partition as a whole.
+    """
+    reason = row_slice_obstacle(match, orders_by_column=orders_by_column)
+    if reason is None and decision.chosen.name == "window":
+        reason = "the plan 'window' matches without a worker"
+    if reason is None and observed:
+        reason = "observe= counts the matches of whole partitions"
+    return slices_unless(reason, match, options, lambda: tasks_at_once() >= TASKS_THAT_PAY)
+
+
+def row_slice_obstacle(match: LogicalMatch, *, orders_by_column: bool) -> str | None:
+    """Return why partitions may not be cut into slices, None if they may.
+
+    The match that is preferred from a row on depends on the rows of its window alone: so it is the same in a slice
+    that holds them, whatever was matched before.
+    """
+    if match.within is None or match.within.unit == "events":
+        return NO_WINDOW
+    if orders_by_column:
+        return HIDDEN_ORDER
+    if match.neighbours:
+        return "PREV and NEXT look over the border of a slice"
+    if match.rows_per_match != "one":
+        return "rows that belong to several matches, or to none, are put out with all of them in view"
+    if match.after_match.mode not in (NEXT_ROW, PAST_LAST_ROW):
+        return f"'skip {match.after_match.mode}' asks for a row inside of a match"
+    if any(isinstance(node, Anchor) for node in walk(match.pattern)):
+        return "^ and $ ask where the partition begins and ends"
+    if may_be_empty(match.pattern):
+        return "a match may be empty"
+    if match.slots is not None and any(isinstance(node, MatchNumber) for node in nodes(match.slots.conditions)):
+        return "a condition reads MATCH_NUMBER()"
+    return None
+
+
+def sliced_rows(match: LogicalMatch, slices: Slices, orders: tuple[str, ...]) -> LogicalMatch:
+    """Return the pattern whose matches are the candidates of all starts; they tell where they begin and end.
+
+    Parameters
+    ----------
+    orders
+        The order columns.
+    """
+    told: list[Output] = []
+    for name, column in zip(point_names(slices, len(orders)), (*orders, slices.place), strict=True):
+        told.append(Gathered(f"{name}_first", column, ALL_ROWS, "first", final=True))
+        told.append(Gathered(f"{name}_last", column, ALL_ROWS, "last", final=True))
+    return replace(match, after_match=AfterMatch(NEXT_ROW), skip_rows=None, outputs=(*match.outputs, *told))
+
+
+def point_names(slices: Slices, orders: int) -> tuple[str, ...]:
+    """Return names for the values that rows are ordered by, and for what tells rows with equal ones apart."""
+    return tuple(f"{slices.end}{number}" for number in range(orders + 1))
