@@ -19,6 +19,7 @@ from sparkcep.syntax.clause import Within
 
 # Rounded sums of fractions may be that share of a number, or of the window, away.
 _ROUNDING = 1e-9
+_LEAST, _LARGEST = -(2**63), 2**63 - 1
 
 
 def cut_into_slices(frame: DataFrame, slices: Slices, first: OrderColumn, within: Within) -> DataFrame:
@@ -77,8 +78,9 @@ def side_by_side(
         # All rows of a slice lie between its start and one window behind its end.
         shift = F.try_multiply(number, F.lit(max(int(window.amount), 1) + 1).cast("bigint"))
         time = in_units(column, kind)
-        late = F.raise_error(F.lit("times are too large for slices: pass Options(slices='never')")).cast("bigint")
-        keys = [F.when(time.isNotNull(), F.coalesce(F.try_add(time, shift), late)), number]
+        # Where numbers end, slices are the first or the last ones, and told apart by their own number.
+        end = F.when(number < 0, F.lit(_LEAST)).otherwise(F.lit(_LARGEST))
+        keys = [F.when(time.isNotNull(), F.coalesce(F.try_add(time, shift), end)), number]
     parity = F.coalesce(F.pmod(number, F.lit(2)), F.lit(0)).cast("int")
     apart = frame.repartition(number)
     if tie is not None:

@@ -6,6 +6,7 @@ for its own case. The engines of a case share one query and its shuffle.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import sparkcep
-from sparkcep.errors import SparkcepError
+from sparkcep.errors import PlanError, SparkcepError
 from tests.property.comparison import compare
 from tests.spark.frames import literal_frame, warnings_unheard
 from tests.tables.cases import TableCase, load_cases
@@ -71,7 +72,7 @@ def _found(spark: SparkSession, case: TableCase) -> Found:
 
 
 def frames_by_engine(frame: DataFrame, arguments: dict[str, Any]) -> dict[str, DataFrame]:
-    """Return the result of every legal engine, by its name."""
+    """Return the result of every legal engine, by its name, and of one over slices where partitions may be cut."""
     plan = sparkcep.plan(frame, **arguments)
     decision = plan.compiled.decision
     frames = {decision.chosen.name: plan.dataframe()}
@@ -79,6 +80,10 @@ def frames_by_engine(frame: DataFrame, arguments: dict[str, Any]) -> dict[str, D
         if candidate.legal and candidate.name not in frames:
             forced = sparkcep.Options(plan=candidate.name)
             frames[candidate.name] = sparkcep.plan(frame, **arguments, options=forced).dataframe()
+    matcher = next(name for name in ("sweep", "backtrack") if name in frames)
+    with contextlib.suppress(PlanError):  # tests/spark/test_row_slices.py says why not
+        cut = sparkcep.Options(plan=matcher, slices=1)  # type: ignore[arg-type]
+        frames["slices"] = sparkcep.plan(frame, **arguments, options=cut).dataframe()
     return frames
 
 
