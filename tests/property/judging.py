@@ -3,7 +3,8 @@
 A case costs one query that prepares its rows and one that finishes its measures. In between,
 the matcher runs in this process on every legal engine and over every split of the prepared
 rows: into Arrow batches, into calls of the kernel, and into Spark partitions. Where the plan
-without Python may serve the pattern, it costs one query more.
+without Python may serve the pattern, or partitions may be cut into slices of time, either costs
+one query more.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from pyspark.sql import SparkSession
 from sparkcep.engine.backtrack import DEFAULT_PATIENCE, backtrack
 from sparkcep.engine.columns import group_starts
 from sparkcep.errors import MatchError
-from sparkcep.planning.plans import Options
+from sparkcep.planning.plans import Options, PlanName
+from sparkcep.planning.row_slices import row_slice_obstacle
 from sparkcep.spark.arguments import Arguments, read_arguments
 from sparkcep.spark.batch import MatchTask, RowMatcher
 from sparkcep.spark.finish import finished, matcher_schema
@@ -87,7 +89,7 @@ class Judged:
     fault: Exception | None = None
 
     @property
-    def legal(self) -> list[str]:
+    def legal(self) -> list[PlanName]:
         """The names of the plans that may serve the case."""
         candidates = self.plan.compiled.decision.candidates if self.plan is not None else ()
         return [candidate.name for candidate in candidates if candidate.legal]
@@ -139,12 +141,17 @@ def _prepared(spark: SparkSession, judged: Judged) -> Judged:
     return Judged(case, judged.names, judged.expected, source, clause, plan, prepared, rows)
 
 
+def _matchers(judged: Judged) -> list[PlanName]:
+    """Return the legal plans that need a worker."""
+    return [name for name in judged.legal if name != "window"]
+
+
 def _attempt(judged: Judged, splits: Sequence[Split]) -> pa.Table | Exception:
     """Return what the first legal engine emits for the whole; other engines and splits must emit the same."""
     if judged.fault is not None:
         return judged.fault
     assert judged.plan is not None
-    chosen, *others = [name for name in judged.legal if name != "window"]
+    chosen, *others = _matchers(judged)
     try:
         whole = _outcome(judged, chosen, WHOLE)
         for engine in [chosen, *others]:
@@ -216,11 +223,21 @@ def _check(spark: SparkSession, judged: Judged, found: pa.Table | Exception) -> 
     if isinstance(found, Difference):
         raise found
     _check_result(judged, lambda: _finished(spark, judged, found))
-    if "window" in judged.legal:
+    others = {"window": Options(plan="window")} if "window" in judged.legal else {}
+    if _may_be_cut(judged):
+        others["slices"] = Options(plan=_matchers(judged)[0], slices=1)
+    for name, options in others.items():
         try:
-            _check_result(judged, lambda: _by_window(judged))
+            _check_result(judged, lambda options=options: _planned(judged, options))
         except Difference as difference:
-            raise Difference(f"window: {difference}") from None
+            raise Difference(f"{name}: {difference}") from None
+
+
+def _may_be_cut(judged: Judged) -> bool:
+    """Tell whether partitions may be cut; where the reference fails, a slice may do without the row at fault."""
+    if judged.plan is None or judged.expected is None:
+        return False
+    return row_slice_obstacle(judged.plan.match, orders_by_column=False) is None
 
 
 def _check_result(judged: Judged, find: Callable[[], tuple[list[str], Rows]]) -> None:
@@ -241,10 +258,10 @@ def _check_result(judged: Judged, find: Callable[[], tuple[list[str], Rows]]) ->
         raise Difference(f"reference: {difference}") from None
 
 
-def _by_window(judged: Judged) -> tuple[list[str], Rows]:
+def _planned(judged: Judged, options: Options) -> tuple[list[str], Rows]:
     assert judged.source is not None
     assert judged.clause is not None
-    result = MatchPlan(judged.source, judged.clause, Options(plan="window")).dataframe()
+    result = MatchPlan(judged.source, judged.clause, options).dataframe()
     return result.columns, [tuple(row) for row in result.collect()]
 
 
