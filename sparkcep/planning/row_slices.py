@@ -16,10 +16,8 @@ from sparkcep.syntax.pattern import Anchor, may_be_empty, walk
 
 NEXT_ROW: Final = "to next row"
 PAST_LAST_ROW: Final = "past last row"
-
-
-# Measured: rows are sorted once more or less, candidates of all slices once more; whole partitions take a third of the
-# work, of which Spark and its Python worker share two cores.
+# Measured on two cores: slices are some three times the work of the whole partition, a third longer there, as Spark
+# and its Python worker share the one task of a whole partition.
 TASKS_THAT_PAY: Final = 4
 
 

@@ -57,7 +57,7 @@ class MatchPlan:
             observed=source.observed is not None,
             orders_by_column=bool(source.sort_orders),
         )
-        notes = () if slices is None else (slices.text,)
+        notes = () if slices is None else (f"{slices.text}; then the skip rule chooses among all of them",)
         self.compiled: Compiled = replace(whole, decision=replace(whole.decision, notes=notes), slices=slices)
 
     @property
