@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 
 from sparkcep.errors import BindingError, PatternSyntaxError, SparkcepError, did_you_mean
-from sparkcep.logical.event_binder import bind_events
 from sparkcep.logical.event_bound import LogicalEvents
 from sparkcep.logical.types import TypeOracle
 from sparkcep.spark.arguments import ArgumentReader, Arguments, listed, refuse_other_language
@@ -68,6 +67,8 @@ class EventClause:
         is_aggregate: Callable[[str], bool] = lambda _name: False,
     ) -> LogicalEvents:
         """Return what it means over an input with these columns; see `bind_events`."""
+        from sparkcep.logical.event_binder import bind_events  # here: row patterns need nothing of it
+
         return bind_events(
             self.pattern,
             columns,
