@@ -75,6 +75,31 @@ def test_the_same_matches_with_the_same_numbers(spark: SparkSession, time: type,
         assert sorted(found_rows) == sorted(rows[case, "never"]), case
 
 
+@pytest.mark.filterwarnings("ignore:no partition_by:sparkcep.errors.SparkcepWarning")
+@pytest.mark.parametrize(
+    "behind_time",
+    ["ends COLLATE UTF8_LCASE DESC", "make_ym_interval(0, v)", "IF(v < 2, double('nan'), -v) DESC NULLS LAST"],
+)
+def test_candidates_stand_as_spark_sorts_their_rows(spark: SparkSession, behind_time: str) -> None:
+    frame = rows_of(spark, int).withColumn(
+        "ends", F.when(F.col("i") % 2 == 0, F.upper("ends")).otherwise(F.col("ends"))
+    )
+    found = []
+    for slices in ("never", 1):
+        options = Options(plan="sweep", slices=slices)  # type: ignore[arg-type]
+        matches = frame.match_pattern(
+            "A+ B",
+            order_by=["t", behind_time, "i"],
+            define=named_in("A B", DEFINE),
+            measures=MEASURES,
+            within=GIVEN["within"],
+            options=options,
+        )
+        found.append(sorted(matches.collect()))
+    assert len(found[0]) > 10
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "tasks", "is_cut"),
     [
