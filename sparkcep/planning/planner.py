@@ -88,7 +88,7 @@ def _refuse_options_of_events(options: Options) -> None:
             f"{given[0]} is an option for event patterns, and this is a row pattern",
             clause="options",
             found=given[0],
-            hint="leave it out: row patterns are planned without statistics",
+            hint="leave it out",
         )
 
 
