@@ -10,7 +10,7 @@ from sparkcep.logical.bound import LogicalMatch
 from sparkcep.logical.outputs import Gathered, Output
 from sparkcep.logical.slots import ALL_ROWS, MatchNumber, nodes
 from sparkcep.planning.plans import Decision, Options
-from sparkcep.planning.slices import HIDDEN_ORDER, NO_WINDOW, Slices, slices_unless
+from sparkcep.planning.slices import HIDDEN_ORDER, NO_WINDOW, Slices, is_numbered, slices_unless
 from sparkcep.syntax.clause import AfterMatch
 from sparkcep.syntax.pattern import Anchor, may_be_empty, walk
 
@@ -86,11 +86,15 @@ def row_slice_obstacle(match: LogicalMatch, *, orders_by_column: bool) -> str | 
 def sliced_rows(match: LogicalMatch, slices: Slices, orders: tuple[str, ...]) -> LogicalMatch:
     """Return the pattern whose matches are the candidates of all starts; they tell where they begin and end.
 
+    Where all of them are matches, and nobody numbers them, nobody needs to know.
+
     Parameters
     ----------
     orders
         The order columns.
     """
+    if match.after_match.mode == NEXT_ROW and not is_numbered(match):
+        return match
     told: list[Output] = []
     for name, column in zip(point_names(slices, len(orders)), (*orders, slices.place), strict=True):
         told.append(Gathered(f"{name}_first", column, ALL_ROWS, "first", final=True))

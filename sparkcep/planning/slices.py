@@ -144,17 +144,23 @@ def sliced(events: LogicalEvents, slices: Slices, orders: tuple[str, ...], *, nu
     match = events.match
     bit = len(match.conditions)
     own = Condition("slice", "the row lies in its slice", RowCondition(slices.own, numbered=True, mentions=()))
-    told = [slices.number, *orders, slices.place]
-    added: list[Output] = [
-        Gathered(f"{slices.end}{i}", name, ALL_ROWS, "last", final=True) for i, name in enumerate(told)
-    ]
-    if numbered and not any(isinstance(output, Numbered) for output in match.outputs):
+    added: list[Output] = []
+    if numbered and not is_numbered(match):
         added.append(Numbered(f"{match.prefix}_number"))
+    if numbered or is_numbered(match):
+        # Workers are sent no column more than somebody asks for.
+        told = enumerate([slices.number, *orders, slices.place])
+        added += [Gathered(f"{slices.end}{i}", name, ALL_ROWS, "last", final=True) for i, name in told]
     return replace(
         events,
         match=replace(match, conditions=(*match.conditions, own), outputs=(*match.outputs, *added)),
         orders=tuple(_beginning(order, bit) for order in events.orders),
     )
+
+
+def is_numbered(match: LogicalMatch) -> bool:
+    """Return whether a measure reads the numbers of matches."""
+    return any(isinstance(output, Numbered) for output in match.outputs)
 
 
 def _beginning(order: EventOrder, bit: int) -> EventOrder:
