@@ -1,9 +1,9 @@
-"""The skip rule over slices of a partition: which candidates may be matches, and which of them are.
+"""The skip rule over slices of a partition: which candidates may be matches.
 
 Every row may begin a candidate. A slice keeps those that a search which goes on past the last row of each match
 may come to; it does not know where the slice before it ends its last match, which may be anywhere in the first
 window. Searches that began at different rows soon come to the same candidates, so few are kept that are none of
-the matches. The second half goes over the candidates of all slices in order.
+the matches. `sparkcep.engine.turns` then goes over the candidates of all slices in order.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ import numpy as np
 from sparkcep.engine.compiled import compiled
 from sparkcep.engine.limits import last_rows
 from sparkcep.engine.matches import Bools, Int64s, Matches, Rows, Search
-
-ACTIVE, NUMBER = range(2)
 
 
 class ReachedCandidates:
@@ -88,38 +86,3 @@ def _follow(begins: Bools, limits: Int64s, starts: Int64s, ends: Int64s, entries
     for row in range(decided, min(entered_until + 1, entries.shape[0])):
         entries[row] = True
     entries[decided] = entries[decided] or is_open
-
-
-def new_state() -> Int64s:
-    """Return the state of `take_turns` in front of the first row."""
-    return np.array([-1, 1], np.int64)
-
-
-@compiled
-def take_turns(begins: Bools, ends: Bools, candidates: Int64s, state: Int64s, numbers: Int64s) -> None:
-    """Number the candidates that are matches, from 1 on in each partition.
-
-    Parameters
-    ----------
-    begins : bool[n]
-        Whether a partition begins with a row.
-    ends : bool[n]
-        Whether a row tells where a candidate ends, not where it begins. Rows stand in order; at the same place
-        candidates begin before others end.
-    candidates : int64[n]
-        Which candidate it speaks of.
-    state : int64[2]
-        The match that has not ended yet, −1 if there is none, and the number of the next one; changed.
-    numbers : int64[n]
-        Filled in: the number of the match that begins with a row, or 0.
-    """
-    for row in range(ends.shape[0]):
-        if begins[row]:
-            state[ACTIVE], state[NUMBER] = -1, 1
-        numbers[row] = 0
-        if ends[row]:
-            if candidates[row] == state[ACTIVE]:
-                state[ACTIVE] = -1
-        elif state[ACTIVE] < 0:
-            numbers[row] = state[NUMBER]
-            state[ACTIVE], state[NUMBER] = candidates[row], state[NUMBER] + 1

@@ -46,9 +46,10 @@ class Options:
         `stats` tell that most are; "never".
     slices
         How many windows of time a slice of a partition is long: slices are matched in parallel, each with the
-        rows of one window behind it, and skip rules are applied over all of them. "auto": slices of 32 windows
-        where there is no `partition_by`, or `stats` tell of one that holds more than a quarter of the rows; for
-        row patterns only if four tasks may run at once. "never".
+        rows of one window behind it; skip rules, and ``matches="non_overlapping"``, choose among the candidates of
+        all of them. "auto": slices of 32 windows where there is no `partition_by`, or `stats` tell of one that
+        holds more than a quarter of the rows; where such a choice is left, only if four tasks may run at once.
+        "never".
 
     Examples
     --------

@@ -7,18 +7,14 @@ from dataclasses import replace
 from typing import Final
 
 from sparkcep.logical.bound import LogicalMatch
-from sparkcep.logical.outputs import Gathered, Output
-from sparkcep.logical.slots import ALL_ROWS, MatchNumber, nodes
+from sparkcep.logical.slots import MatchNumber, nodes
 from sparkcep.planning.plans import Decision, Options
-from sparkcep.planning.slices import HIDDEN_ORDER, NO_WINDOW, Slices, is_numbered, slices_unless
+from sparkcep.planning.slices import HIDDEN_ORDER, NO_WINDOW, TASKS_THAT_PAY, Slices, is_numbered, slices_unless
 from sparkcep.syntax.clause import AfterMatch
 from sparkcep.syntax.pattern import Anchor, may_be_empty, walk
 
 NEXT_ROW: Final = "to next row"
 PAST_LAST_ROW: Final = "past last row"
-# Measured on two cores: slices are some three times the work of the whole partition, a third longer there, as Spark
-# and its Python worker share the one task of a whole partition.
-TASKS_THAT_PAY: Final = 4
 
 
 def choose_row_slices(
@@ -95,13 +91,5 @@ def sliced_rows(match: LogicalMatch, slices: Slices, orders: tuple[str, ...]) ->
     """
     if match.after_match.mode == NEXT_ROW and not is_numbered(match):
         return match
-    told: list[Output] = []
-    for name, column in zip(point_names(slices, len(orders)), (*orders, slices.place), strict=True):
-        told.append(Gathered(f"{name}_first", column, ALL_ROWS, "first", final=True))
-        told.append(Gathered(f"{name}_last", column, ALL_ROWS, "last", final=True))
+    told = [*slices.told(orders, "first"), *slices.told(orders, "last")]
     return replace(match, after_match=AfterMatch(NEXT_ROW), skip_rows=None, outputs=(*match.outputs, *told))
-
-
-def point_names(slices: Slices, orders: int) -> tuple[str, ...]:
-    """Return names for the values that rows are ordered by, and for what tells rows with equal ones apart."""
-    return tuple(f"{slices.end}{number}" for number in range(orders + 1))

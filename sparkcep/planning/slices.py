@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from sparkcep.errors import PlanError
 from sparkcep.logical.bound import Condition, LogicalMatch, RowCondition
@@ -12,11 +13,18 @@ from sparkcep.logical.outputs import Gathered, Numbered, Output
 from sparkcep.logical.slots import ALL_ROWS
 from sparkcep.planning.plans import AUTO, NEVER, Options
 
+FirstOrLast: TypeAlias = Literal["first", "last"]
+
 # A slice is so many windows long: rows of the window behind it are matched twice.
 WINDOWS_PER_SLICE = 32
 # Below that share of the rows the largest partition keeps no core from its work for long.
 LARGE_SHARE = 0.25
+# Where candidates are chosen among behind the slices, the slices are two or three times the work of the whole
+# partition: measured on two cores they took a third longer, as Spark and its Python worker share the one task of a
+# whole partition.
+TASKS_THAT_PAY = 4
 NO_WINDOW = "no window of time bounds a match"
+APART = "non_overlapping"
 HIDDEN_ORDER = "nobody can look into a sort order made of a Column"
 
 
@@ -32,7 +40,7 @@ class Slices:
         Hidden columns: the number of the slice; whether a row lies in it, not behind it; and what tells rows
         with equal order values apart, the same in all slices.
     end
-        What the names of columns begin with that tell of a match's last event.
+        What the names of columns begin with that tell where a match begins and ends.
     """
 
     windows: int
@@ -49,9 +57,34 @@ class Slices:
             "each match belongs to the slice it begins in"
         )
 
+    @property
+    def end_slice(self) -> str:
+        """The column that tells the slice of a match."""
+        return f"{self.end}_slice"
+
+    def places(self, orders: int, end: FirstOrLast) -> list[str]:
+        """Return the columns that tell of an end of a match: what rows are ordered by, and its place among ties."""
+        return [f"{self.end}{number}_{end}" for number in range(orders + 1)]
+
+    def classes(self, keys: int) -> list[str]:
+        """Return the columns that tell the class of a match."""
+        return [f"{self.end}_class{number}" for number in range(keys)]
+
+    def told(self, orders: Sequence[str], end: FirstOrLast) -> list[Output]:
+        """Return what tells where a match begins, or ends; `orders` are the order columns."""
+        columns = zip(self.places(len(orders), end), (*orders, self.place), strict=True)
+        return [Gathered(name, column, ALL_ROWS, end, final=True) for name, column in columns]
+
 
 def choose_slices(
-    events: LogicalEvents, options: Options, matches: str, *, sampled: bool, orders_by_column: bool
+    events: LogicalEvents,
+    options: Options,
+    matches: str,
+    tasks_at_once: Callable[[], int],
+    *,
+    sampled: bool,
+    observed: bool,
+    orders_by_column: bool,
 ) -> Slices | None:
     """Return how partitions are cut, None where they stay whole.
 
@@ -59,8 +92,12 @@ def choose_slices(
     ----------
     matches
         The caller's ``matches=``.
+    tasks_at_once
+        How many tasks behind a shuffle run at once; asked if that decides.
     sampled
         Whether matches are to be drawn.
+    observed
+        Whether somebody observes the match.
     orders_by_column
         Whether a sort order was given as a Column.
 
@@ -72,12 +109,13 @@ def choose_slices(
     reason = slice_obstacle(events, matches, orders_by_column=orders_by_column)
     if reason is None and sampled:
         reason = "a sample is drawn from all matches of a partition"
-    return slices_unless(reason, events.match, options)
+    apart = matches == APART
+    if reason is None and observed and apart:
+        reason = "observe= counts the matches of whole partitions"
+    return slices_unless(reason, events.match, options, lambda: not apart or tasks_at_once() >= TASKS_THAT_PAY)
 
 
-def slices_unless(
-    reason: str | None, match: LogicalMatch, options: Options, pay: Callable[[], bool] = lambda: True
-) -> Slices | None:
+def slices_unless(reason: str | None, match: LogicalMatch, options: Options, pay: Callable[[], bool]) -> Slices | None:
     """Return how the options want partitions cut, None where they stay whole.
 
     Parameters
@@ -120,8 +158,8 @@ def slice_obstacle(events: LogicalEvents, matches: str, *, orders_by_column: boo
         return "a window counts events"
     if orders_by_column:
         return HIDDEN_ORDER
-    if matches not in ("all", "count", "one_per_start"):
-        return f"matches='{matches}' looks at matches of several slices together"
+    if matches == "graph":
+        return "a graph holds the matches of a whole partition"
     if events.waiting is not None:
         return "partial matches that time out would come twice"
     if not all(order.is_sequential for order in events.orders):
@@ -131,8 +169,12 @@ def slice_obstacle(events: LogicalEvents, matches: str, *, orders_by_column: boo
     return None
 
 
-def sliced(events: LogicalEvents, slices: Slices, orders: tuple[str, ...], *, numbered: bool) -> LogicalEvents:
+def sliced(
+    events: LogicalEvents, slices: Slices, orders: tuple[str, ...], *, numbered: bool, apart: bool
+) -> LogicalEvents:
     """Return a pattern whose matches begin in their slice.
+
+    Workers are sent no column more than somebody asks for.
 
     Parameters
     ----------
@@ -140,17 +182,22 @@ def sliced(events: LogicalEvents, slices: Slices, orders: tuple[str, ...], *, nu
         The order columns: matches are numbered by where they end, over all slices.
     numbered
         Whether matches must have numbers even if no measure reads them.
+    apart
+        Whether matches that do not overlap are chosen from those of all slices: they tell their classes, too.
     """
     match = events.match
     bit = len(match.conditions)
     own = Condition("slice", "the row lies in its slice", RowCondition(slices.own, numbered=True, mentions=()))
     added: list[Output] = []
-    if numbered and not is_numbered(match):
+    if (numbered or apart) and not is_numbered(match):
         added.append(Numbered(f"{match.prefix}_number"))
-    if numbered or is_numbered(match):
-        # Workers are sent no column more than somebody asks for.
-        told = enumerate([slices.number, *orders, slices.place])
-        added += [Gathered(f"{slices.end}{i}", name, ALL_ROWS, "last", final=True) for i, name in told]
+    if numbered or apart or is_numbered(match):
+        added.append(Gathered(slices.end_slice, slices.number, ALL_ROWS, "last", final=True))
+        added += slices.told(orders, "last")
+    if apart:
+        added += slices.told(orders, "first")
+        classes = zip(slices.classes(len(events.keys)), events.keys, strict=True)
+        added += [Gathered(name, key, ALL_ROWS, "first", final=True) for name, key in classes]
     return replace(
         events,
         match=replace(match, conditions=(*match.conditions, own), outputs=(*match.outputs, *added)),

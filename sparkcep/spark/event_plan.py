@@ -19,8 +19,9 @@ from sparkcep.planning.lazy import obstacle
 from sparkcep.planning.planner import choose_for_events
 from sparkcep.planning.plans import Decision, Options, PlanName
 from sparkcep.planning.semi_joins import choose_semi_join
-from sparkcep.planning.slices import Slices, choose_slices, sliced
+from sparkcep.planning.slices import APART, Slices, choose_slices, is_numbered, sliced
 from sparkcep.spark.bound_programs import program_for
+from sparkcep.spark.candidates import Candidates
 from sparkcep.spark.event_arguments import EventClause
 from sparkcep.spark.event_batch import EventTask
 from sparkcep.spark.event_sampling import EventSample, event_sample
@@ -39,8 +40,8 @@ from sparkcep.spark.matching import emitted_rows
 from sparkcep.spark.observation import Groups, Observed, counters_of
 from sparkcep.spark.plan import is_aggregate
 from sparkcep.spark.prepare import Preparation
-from sparkcep.spark.settings import settings_that_matter
-from sparkcep.spark.slices import counted_over_slices, numbered_over_slices
+from sparkcep.spark.settings import settings_that_matter, tasks_at_once
+from sparkcep.spark.slices import counted_over_slices
 from sparkcep.spark.source import Source
 from sparkcep.spark.types import SparkTypes
 
@@ -86,12 +87,13 @@ class EventPlan:
         name = planned.decision.chosen.name
         semi_join = choose_semi_join(self.events, options)
         self.slices = self._slices(options, name)
+        self._numbered = clause.limit is not None or is_numbered(self.events.match)
         measured = measuring_clause(self.events, clause)
         self.preparation = Preparation(source, self.events.match, self.events, measured, semi_join, self.slices)
         if self.slices is not None:
             self._cut(self.slices)
         self.prepared = self.preparation.prepared()
-        self.search = event_search(clause, options)
+        self.search = event_search(clause, options, sliced=self.slices is not None)
         self.units = window_units(self.events, self.prepared.order_type, clause)
         notes = tuple(chosen.text for chosen in (semi_join, self.slices) if chosen is not None)
         decision = replace(planned.decision, notes=notes)
@@ -108,17 +110,24 @@ class EventPlan:
             self.events,
             options,
             self._clause.matches,
+            lambda: tasks_at_once(self._source.frame.sparkSession),
             sampled=self._clause.sample is not None,
+            observed=self._source.observed is not None,
             orders_by_column=by_column,
         )
         return None if name == "join" else found
 
     def _cut(self, slices: Slices) -> None:
         """Let matches begin in their slices."""
-        preparation, limited = self.preparation, self._clause.limit is not None
+        preparation = self.preparation
         orders = tuple(order.name for order in preparation.early().orders if order.name is not None)
-        self.events = sliced(self.events, slices, orders, numbered=limited)
+        self.events = sliced(self.events, slices, orders, numbered=self._numbered, apart=self._apart)
         preparation.events, preparation.match = self.events, self.events.match
+
+    @property
+    def _apart(self) -> bool:
+        """Whether matches that do not overlap are asked for."""
+        return self._clause.matches == APART
 
     @property
     def sorts_as_a_whole(self) -> bool:
@@ -155,7 +164,7 @@ class EventPlan:
             schema = T.StructType([*schema.fields, *graph_fields(self.events.graph)])
         emitted = self._emitted(task, schema)
         if self.slices is not None:
-            emitted = self._numbered_over_slices(emitted, self.slices)
+            emitted = self._over_slices(emitted, self.slices)
         found = finished(emitted, self.events.match, task.output.rows, originals, self._source.alias)
         return found if self.events.graph is None else described(found, self.events, self._source.alias)
 
@@ -172,15 +181,17 @@ class EventPlan:
             return None
         return event_sample(self.events, task, self.units, self.estimates, OBSERVED_ROWS)
 
-    def _numbered_over_slices(self, emitted: DataFrame, slices: Slices) -> DataFrame:
-        """Number matches over all slices, where somebody asks for their numbers."""
+    def _over_slices(self, emitted: DataFrame, slices: Slices) -> DataFrame:
+        """Choose among the matches of all slices, and number them where somebody asks for their numbers."""
         number = next((o.name for o in self.events.match.outputs if isinstance(o, Numbered)), None)
-        if number is None:
-            return emitted
-        ends = [name for name in emitted.columns if name.startswith(slices.end)]
-        orders = self.preparation.early().orders
-        found = numbered_over_slices(emitted, number, self.prepared.keys, ends, orders)
-        return found if self._clause.limit is None else found.where(F.col(number) <= self._clause.limit)
+        candidates = Candidates(emitted, slices, self.prepared.keys, self.preparation.early().orders, number)
+        if self._apart:
+            candidates = replace(candidates, frame=candidates.apart(len(self.events.keys)))
+        if not self._numbered:
+            return candidates.frame
+        assert number is not None
+        found, limit = candidates.numbered_by_completion(), self._clause.limit
+        return found if limit is None else found.where(F.col(number) <= limit)
 
     def _joined(self) -> DataFrame:
         return joined_frame(

@@ -33,9 +33,13 @@ OUTPUTS = {
 COUNT_COLUMN = "match_count"
 
 
-def event_search(clause: EventClause, options: Options) -> EventSearch:
-    """Return which matches are wanted, and the budget for finding them."""
-    return EventSearch(
+def event_search(clause: EventClause, options: Options, *, sliced: bool = False) -> EventSearch:
+    """Return which matches are wanted, and the budget for finding them.
+
+    Of the matches that begin with one event, only the first that is completed may be one of those that do not overlap:
+    where it overlaps the one before, so do those completed later. So slices look for it.
+    """
+    search = EventSearch(
         output=OUTPUTS[clause.matches],
         strict_time=clause.strict_time,
         merge_runs=options.merge_runs,
@@ -45,6 +49,9 @@ def event_search(clause: EventClause, options: Options) -> EventSearch:
         seed=options.seed,
         timeouts=clause.timeouts,
     )
+    if not sliced or search.output != NON_OVERLAPPING:
+        return search
+    return replace(search, output=ONE_PER_START, limit=None)
 
 
 def with_implied_keys(events: LogicalEvents, clause: EventClause, texts: Collection[str]) -> LogicalEvents:

@@ -23,11 +23,11 @@ from sparkcep.planning.row_slices import NEXT_ROW, sliced_rows
 from sparkcep.planning.slices import Slices
 from sparkcep.planning.windows import FixedRows, TypeOf, fixed_rows
 from sparkcep.spark.batch import MatchTask, SliceGroups
+from sparkcep.spark.candidates import Candidates
 from sparkcep.spark.executors import on_executors
 from sparkcep.spark.finish import finished, matcher_schema
 from sparkcep.spark.observation import Groups, Observed
 from sparkcep.spark.prepare import Preparation, Prepared
-from sparkcep.spark.skipping import Candidates
 from sparkcep.spark.source import Source
 from sparkcep.spark.types import time_units
 from sparkcep.spark.windows import WindowPreparation
@@ -114,8 +114,9 @@ def _sliced_frame(source: Source, match: LogicalMatch, plan: Compiled, slices: S
         Groups(plan.decision.chosen.name, match.prefix),
     )
     output = output_rows(match, prepared.passed)
-    number = next((each.name for each in output.outputs if isinstance(each, Numbered)), None)
-    matches = Candidates(emitted, slices, prepared.keys, orders, number).matches(match.after_match.mode)
+    number = next((each.name for each in match.outputs if isinstance(each, Numbered)), None)
+    found = Candidates(emitted, slices, prepared.keys, orders, number)
+    matches = found.in_turn() if in_turn else found.numbered_by_begin()
     return finished(matches, match, output, prepared.originals, source.alias)
 
 

@@ -1,4 +1,4 @@
-"""Partitions cut into slices of time before the shuffle, and matches numbered over all slices behind it."""
+"""Partitions cut into slices of time before the shuffle, and counts added up behind it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.window import Window, WindowSpec
+from pyspark.sql.window import WindowSpec
 
 from sparkcep.engine.events import EventWindow
 from sparkcep.planning.slices import Slices
@@ -92,30 +92,6 @@ def side_by_side(
 def marked(frame: DataFrame, slices: Slices, tie: str, window: WindowSpec) -> DataFrame:
     """Mark rows that tie in the window of their slice; copies of rows have no mark."""
     return frame.withColumn(tie, F.when(F.col(slices.own), tied(window)))
-
-
-def numbered_over_slices(
-    emitted: DataFrame, number: str, keys: Sequence[str], ends: Sequence[str], orders: Sequence[OrderColumn]
-) -> DataFrame:
-    """Number the matches of each partition anew: by their last events, then by slice, then as in the slice.
-
-    Of matches that end in one event, those of the slice before begin earlier.
-
-    Parameters
-    ----------
-    number
-        The column that holds the number of a match in its slice.
-    ends
-        Columns that tell of the last event: its slice, the values it is ordered by, and its place among equal ones.
-    orders
-        How these values are sorted.
-    """
-    slice_number, *values, place = (F.col(name) for name in ends)
-    by_end = [order.sorted(value) for order, value in zip(orders, values, strict=True)]
-    window = Window.partitionBy(*(F.col(quoted(key)) for key in keys)).orderBy(
-        *by_end, place, slice_number, F.col(number)
-    )
-    return emitted.withColumn(number, F.row_number().over(window).cast("bigint"))
 
 
 def counted_over_slices(counted: DataFrame, count: str, keys: Sequence[str]) -> DataFrame:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sparkcep.engine.matches import Int64s, Matches, Rows, Search
-from sparkcep.engine.skip_rule import ReachedCandidates, new_state, take_turns
+from sparkcep.engine.skip_rule import ReachedCandidates
 
 WITHIN, LENGTH = 6, 12
 
@@ -104,14 +104,3 @@ def test_searches_meet_behind_the_first_window() -> None:
     candidates = as_matches({row: row + 2 for row in range(0, 20, 2)} | {9: 11, 11: 12, 13: 14}, 0, 20, 20)
     which = ReachedCandidates().among(candidates, rows, Search(within=WITHIN), np.ones(20, np.bool_))
     assert candidates.start[which].tolist() == [0, 2, 4, 6, 8, 10, 12, 14, 16, 18]
-
-
-def test_candidates_take_turns_in_each_partition() -> None:
-    # Partition one: 0 holds rows 1–3, 1 holds 2–2, 2 holds 3–4, 3 holds 4–4; partition two: 4 holds 1–1.
-    told = [(0, False), (1, False), (1, True), (2, False), (0, True), (3, False), (2, True), (3, True), (4, False)]
-    candidates, ends = np.array([c for c, _ in told]), np.array([end for _, end in told])
-    begins = np.array([True] + [False] * 7 + [True])
-    state, numbers = new_state(), np.empty(9, np.int64)
-    for part in (slice(0, 4), slice(4, 9)):
-        take_turns(begins[part], ends[part], candidates[part], state, numbers[part])
-    assert numbers.tolist() == [1, 0, 0, 0, 0, 2, 0, 0, 1]

@@ -20,6 +20,12 @@ CASES = (
     ("SEQ(A a, ~(B x), C c)", {"strategy": "skip_till_any_match", "limit": 7}),
     ("SEQ(A a, B b) RETURN a.i AS i, b.i AS j", {"strategy": "strict", "limit": 5}),
     ("AND(A a, C c)", {}),
+    ("SEQ(A a, B b) WHERE b.v > a.v RETURN a.i AS i, b.i AS j", {"matches": "non_overlapping"}),
+    (
+        "SEQ(A a, B b, C c) WHERE [v]",
+        {"matches": "non_overlapping", "strategy": "skip_till_any_match"},
+    ),
+    ("SEQ(A a, B+ b[], C c)", {"matches": "non_overlapping", "limit": 3}),
     ("SEQ(SEQ(A a, B b)+, C c)", {"matches": "count"}),
 )
 GIVEN = {"order_by": ["t", "i"], "type_column": "kind"}
@@ -74,7 +80,8 @@ def test_one_partition_is_cut_unless_it_must_not(spark: SparkSession) -> None:
     [
         ("SEQ(A a, B b)", {}, "no window of time bounds a match"),
         ("SEQ(A a, B b) WITHIN 5 EVENTS", {}, "no window of time bounds a match"),
-        ("SEQ(A a, B b) WITHIN 5", {"matches": "non_overlapping"}, "several slices together"),
+        ("SEQ(A a, B b) WITHIN 5", {"matches": "graph"}, "a graph holds the matches of a whole partition"),
+        ("SEQ(A a, B b) WITHIN 5", {"matches": "non_overlapping", "observe": "seen"}, "observe= counts the matches"),
         ("SEQ(A a, ~(B b)) WITHIN 5", {}, "a closing window decides"),
         ("AND(A a, B b) WITHIN 5", {"strategy": "skip_till_any_match"}, "parts of AND interleave"),
         ("SEQ(A a, B b) WITHIN 5", {"timeouts": True}, "would come twice"),
