@@ -100,6 +100,20 @@ def test_candidates_stand_as_spark_sorts_their_rows(spark: SparkSession, behind_
     assert found[0] == found[1]
 
 
+@pytest.mark.filterwarnings("ignore:no partition_by:sparkcep.errors.SparkcepWarning")
+@pytest.mark.parametrize("skip", ["past last row", "to next row"])
+def test_matches_without_a_column_are_as_many(spark: SparkSession, skip: str) -> None:
+    counts = []
+    for slices in ("never", 1):
+        options = Options(plan="sweep", slices=slices)  # type: ignore[arg-type]
+        found = rows_of(spark, int).match_pattern(
+            "A+ B", define=named_in("A B", DEFINE), after_match=skip, options=options, **GIVEN
+        )
+        counts.append((found.columns, found.count()))
+    assert counts[0] == counts[1]
+    assert counts[0][1] > 10
+
+
 @pytest.mark.parametrize(
     ("arguments", "tasks", "is_cut"),
     [

@@ -61,6 +61,16 @@ def test_the_same_matches_with_the_same_numbers(spark: SparkSession, time: type,
         assert sorted(rows[number, "1"]) == sorted(rows[number, "never"]), pattern
 
 
+@pytest.mark.parametrize(("tasks", "is_cut"), [(4, True), (3, False)])
+def test_matches_that_may_not_overlap_are_chosen_over_slices_where_that_pays(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tasks: int, is_cut: bool
+) -> None:
+    monkeypatch.setattr("sparkcep.spark.event_plan.tasks_at_once", lambda spark: tasks)
+    given = GIVEN | {"partition_by": "k", "options": Options(stats=Statistics(largest=0.9))}
+    plan = sparkcep.plan(events(spark, int), "SEQ(A a, B b) WITHIN 5", matches="non_overlapping", **given)
+    assert ("Partitions are cut into slices" in plan.explain()) == is_cut
+
+
 @pytest.mark.filterwarnings("error::sparkcep.errors.SparkcepWarning")
 def test_one_partition_is_cut_unless_it_must_not(spark: SparkSession) -> None:
     frame = events(spark, int)
