@@ -36,7 +36,8 @@ def cut_into_slices(frame: DataFrame, slices: Slices, first: OrderColumn, within
     window = time_units(kind, within).window(within)
     time = in_units(column, kind)
     own = stretch(time, window, slices.windows)
-    both = _reaches_back(time, own, window, slices.windows)
+    # Beyond the lowest number slices have none: they are one, and none is before it.
+    both = own.isNotNull() & _reaches_back(time, own, window, slices.windows)
     numbers = F.when(both, F.array(own, own - 1)).otherwise(F.array(own))
     numbered = frame.withColumn(slices.place, F.monotonically_increasing_id())
     exploded = numbered.select("*", own.alias(slices.own), F.explode(numbers).alias(slices.number))
