@@ -28,9 +28,9 @@ from sparkcep.engine.found_matches import Found, as_found, by_event, found_in, g
 from sparkcep.engine.match_choice import first_matches
 from sparkcep.engine.match_graph import ALL_ONES
 from sparkcep.engine.match_listing import Listing
-from sparkcep.engine.match_order import in_order_once
+from sparkcep.engine.match_order import in_order, in_order_once
 from sparkcep.engine.matches import Int64s, UInt64s
-from sparkcep.engine.non_overlapping import Picker, completions_by_event
+from sparkcep.engine.non_overlapping import UNLIMITED, completions_by_event, first_of_events
 from sparkcep.engine.run_edges import Input
 from sparkcep.engine.run_pools import RunPools
 from sparkcep.engine.sampling import Sample
@@ -38,6 +38,7 @@ from sparkcep.engine.time_outs import deadlines
 
 # As many matches of one event are listed and sorted before a limit picks the first ones of them.
 MOST_SORTED = 65_536
+LONG_AGO = -(2**62)
 
 
 @dataclass(slots=True)
@@ -51,7 +52,8 @@ class _Group:
     count
         Its matches so far, with COUNT.
     ends
-        Per class the row of the last event of the last match that was kept, for NON_OVERLAPPING.
+        Per class the row of the last event of the last match that was kept, for NON_OVERLAPPING with negations
+        that must be judged.
     started
         First events that have a match, for ONE_PER_START.
     sample
@@ -83,6 +85,8 @@ class MatchResults:
         self.timed_out: set[tuple[int, bytes, bytes]] = set()
         self.held: Found | None = None
         self.group = self._new_group()
+        # Per class the row of the last event of the last match that was picked, in whatever group.
+        self.ends: Int64s = np.empty(0, np.int64)
         self.base = 0
 
     def _new_group(self) -> _Group:
@@ -132,19 +136,20 @@ class MatchResults:
 
     def _pick(self, count: int) -> None:
         """Output the first match of each event that starts behind the last output one of its class."""
-        picker = Picker(self.pools, self.stream)
-        for row, class_of, completions in completions_by_event(self.pools.pools.completions[:, :count]):
-            self.enter_group(row)
-            floor = self.group.ends.get(class_of, -1) + 1
-            found: Found | None = None
-            for completion in completions:
-                candidates = picker.candidates(completion, floor)
-                if candidates is None:
-                    continue
-                part = by_event(*candidates)
-                found = part if found is None else together(found, part)
-            if found is not None:
-                self._output(found)
+        search, variable = self.program.search, self.program.tables.components.variable
+        classes = int(self.pools.pools.completions[3, :count].max()) + 1
+        self.ends = np.concatenate([self.ends, np.full(max(classes - len(self.ends), 0), LONG_AGO)])
+        listing = first_of_events(
+            self.pools, self.stream, count, self.borders, self.ends, (self.entered, self.group.number),
+            UNLIMITED if search.limit is None else search.limit,
+        )  # fmt: skip
+        found = by_event(listing, len(listing.completed))
+        if found.matches == 0:
+            return
+        order = in_order(found, found.completed, variable[found.components], int(variable.max()) + 1)
+        firsts = order[np.flatnonzero(np.diff(found.completed[order], prepend=-1))]
+        found = selected(found, firsts)
+        self.parts.append(self._numbered(found, self._numbers_in_turn(found)))
 
     def _cutter(self) -> GraphCutter:
         pools = self.pools
@@ -315,16 +320,9 @@ class MatchResults:
     def _numbers(self, found: Found) -> Int64s:
         """Return match_number, 0 for what is not chosen."""
         search = self.program.search
-        numbers = np.zeros(found.matches, np.int64)
         if search.output == ALL:
-            for first, last in self._by_group(found.completed):
-                self.enter_group(int(found.completed[first]))
-                taken = last - first
-                if search.limit is not None:
-                    taken = max(0, min(taken, search.limit - self.group.number + 1))
-                numbers[first : first + taken] = self.group.number + np.arange(taken)
-                self.group.number += taken
-            return numbers
+            return self._numbers_in_turn(found)
+        numbers = np.zeros(found.matches, np.int64)
         starts, ends = found.rows[found.offsets[:-1]], found.rows[found.offsets[1:] - 1]
         for i in range(found.matches):
             self.enter_group(int(found.completed[i]))
@@ -334,6 +332,18 @@ class MatchResults:
             elif _is_chosen(search, group, int(starts[i]), int(ends[i]), int(found.class_of[i])):
                 numbers[i] = group.number
                 group.number += 1
+        return numbers
+
+    def _numbers_in_turn(self, found: Found) -> Int64s:
+        """Return match_number where all are chosen, 0 beyond the limit."""
+        limit, numbers = self.program.search.limit, np.zeros(found.matches, np.int64)
+        for first, last in self._by_group(found.completed):
+            self.enter_group(int(found.completed[first]))
+            taken = last - first
+            if limit is not None:
+                taken = max(0, min(taken, limit - self.group.number + 1))
+            numbers[first : first + taken] = self.group.number + np.arange(taken)
+            self.group.number += taken
         return numbers
 
     # -- groups --------------------------------------------------------------------------------------
@@ -358,6 +368,7 @@ class MatchResults:
     def shift(self, first: int) -> None:
         """Number rows from `first` on as 0, 1, …."""
         self.held = None if self.held is None or self.held.matches == 0 else moved(self.held, first)
+        self.ends -= first
         self.group.ends = {c: end - first for c, end in self.group.ends.items()}
         self.group.started = {start - first for start in self.group.started}
         self.base += first
@@ -384,7 +395,7 @@ def _is_chosen(search: EventSearch, group: _Group, first: int, last: int, class_
     if search.limit is not None and group.number > search.limit:
         return False
     if search.output == NON_OVERLAPPING:
-        if first <= group.ends.get(class_of, -(2**62)):
+        if first <= group.ends.get(class_of, LONG_AGO):
             return False
         group.ends[class_of] = last
     elif search.output == ONE_PER_START:
