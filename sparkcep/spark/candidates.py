@@ -80,7 +80,9 @@ class Candidates:
     def in_turn(self) -> DataFrame:
         """Return the candidates that begin behind the match before them, numbered if somebody asks."""
         plain = [name for name in self.frame.columns if not name.startswith(self.slices.end)]
-        return self._taken(plain, "first", None if self.number is None else plain.index(self.number))
+        number = None if self.number is None else plain.index(self.number)
+        # An Arrow batch without columns has no rows either.
+        return self._taken(plain or self.frame.columns[:1], "first", number)
 
     def apart(self, classes: int) -> DataFrame:
         """Return the candidates that begin behind the end of the one completed before, in each class.
