@@ -19,9 +19,9 @@ FirstOrLast: TypeAlias = Literal["first", "last"]
 WINDOWS_PER_SLICE = 32
 # Below that share of the rows the largest partition keeps no core from its work for long.
 LARGE_SHARE = 0.25
-# Where candidates are chosen among behind the slices, the slices are two or three times the work of the whole
-# partition: measured on two cores they took a third longer, as Spark and its Python worker share the one task of a
-# whole partition.
+# Where candidates are chosen among behind the slices, slices are some three times the work of the whole partition,
+# whose one task keeps two cores busy: Spark's and that of its Python worker. Measured on two cores they took from a
+# fifth less to three times as long.
 TASKS_THAT_PAY = 4
 NO_WINDOW = "no window of time bounds a match"
 APART = "non_overlapping"
